@@ -1,0 +1,1 @@
+"""Timings against the libraries people already have; `python -m benchmarks.run` (`make bench`)."""
