@@ -1,0 +1,59 @@
+# Every habit of the project, one target each. On a fresh machine `make demo` and `make test` set up
+# all they need in .venv; afterwards they reinstall only when pyproject.toml has changed.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# One worker a core (two where the number is not known).
+WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+# What to pass on, as in `make test ARGS="tests/gates -x"`.
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test fuzz bench lint types gates format clean
+
+help:  ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: $(VENV)/.stamp-demo  ## run examples/demo.py on this machine's CPU
+	@$(BIN)/python examples/demo.py $(ARGS)
+
+test: $(VENV)/.stamp-dev  ## every test but the marked long runs
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+fuzz: $(VENV)/.stamp-dev  ## the long runs: random programs, slow sweeps
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(WORKERS) -m "fuzz or slow" $(ARGS)
+
+bench: $(VENV)/.stamp-dev  ## time against NumPy, torch and Numba
+	$(BIN)/python -m benchmarks.run $(ARGS)
+
+lint: $(VENV)/.stamp-dev  ## ruff: rules and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.stamp-dev  ## mypy, strict
+	$(BIN)/mypy
+
+gates:  ## sizes, layering and hygiene of the source (standard library only)
+	$(PYTHON) -m tools.ci
+
+format: $(VENV)/.stamp-dev  ## rewrite the source in the one format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## remove what the tools left behind; .venv stays
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis $(VENV)/.stamp-*
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+$(BIN)/pip:
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	  echo "python3 -m venv failed; on Debian: apt-get install python3-venv" >&2; exit 1; }
+
+# An installation for tests is also one for the demo.
+$(VENV)/.stamp-dev: pyproject.toml | $(BIN)/pip
+	$(BIN)/python -m pip install -q -e '.[dev]'
+	@touch $(VENV)/.stamp-demo $@
+
+$(VENV)/.stamp-demo: pyproject.toml | $(BIN)/pip
+	$(BIN)/python -m pip install -q -e .
+	@touch $@
