@@ -1,0 +1,84 @@
+"""What goes wrong in a user's kernel, and where.
+
+One idea: every fault of a kernel is a `CompileError` raised while the user's own line is on the Python stack, so the
+traceback's last frame outside this package is the wrong line. `user_stack` reads the same frames for the IR's `where`.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+PACKAGE = str(Path(__file__).parent)
+TRACE_ENTRY = "trace_entry"
+"""Name of the one function of this package below which every frame outside the package is kernel code."""
+
+
+@dataclass(frozen=True)
+class Location:
+    """One frame of kernel code: the file, the 1-based line and the function's name."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} in {self.function}"
+
+    @property
+    def text(self) -> str:
+        """The source line itself, stripped; empty where the source cannot be had."""
+        return linecache.getline(self.file, self.line).strip()
+
+
+Where = tuple[Location, ...]
+"""The inlining stack of an op, innermost frame first; empty for ops made by a pass or a test."""
+
+
+def user_stack() -> Where:
+    """The kernel frames of the current Python stack, innermost first; empty outside a trace."""
+    frames: list[Location] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if not code.co_filename.startswith(PACKAGE):
+            frames.append(Location(code.co_filename, frame.f_lineno, code.co_name))
+        elif code.co_name == TRACE_ENTRY:
+            return tuple(frames)
+        frame = frame.f_back
+    return ()
+
+
+def describe(where: Where) -> str:
+    """Lines that say where: the innermost kernel line with its source, then who called it."""
+    if not where:
+        return ""
+    lines = [f"  at {where[0]}"]
+    if where[0].text:
+        lines.append(f"    {where[0].text}")
+    lines += [f"  called from {frame}" for frame in where[1:]]
+    return "\n".join(lines)
+
+
+class CompileError(Exception):
+    """A fault of the kernel or the launch: what was given, what is allowed, what to do, and the kernel's line.
+
+    `message` is the text without the place; `where` the kernel frames, innermost first.
+    """
+
+    def __init__(self, message: str, where: Where | None = None) -> None:
+        self.message = message
+        self.where = user_stack() if where is None else where
+        place = describe(self.where)
+        super().__init__(f"{message}\n{place}" if place else message)
+
+
+class CompileTypeError(CompileError, TypeError):
+    """A value or argument of a type that is not allowed there."""
+
+
+class CompileValueError(CompileError, ValueError):
+    """A value that is not allowed there, or a kernel that a target cannot lower."""

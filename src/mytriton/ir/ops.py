@@ -1,0 +1,144 @@
+"""The op table: what a row is, and the rules that all rows share.
+
+One idea: a fact about an op is written once, in its row; typing, folding, `tl.*`, the targets, the tests and the docs read
+it from here. The element-wise rows are in `elementwise.py`, the structural ones in `structural.py`.
+
+A type rule takes (operand types, attrs, regions) and returns the result types; it raises `Mismatch` with what was given
+and what is allowed. The builder and `check()` call the same rule.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .nodes import Region
+from .types import BOOL, ScalarType, Type, element_of, shape_of, with_shape
+
+
+class Mismatch(Exception):
+    """A type rule refuses its operands; the text says what was given and what is allowed."""
+
+
+class Effect(enum.IntEnum):
+    """What an op does to memory, weakest first."""
+
+    PURE = 0
+    READ = 1
+    """Reads memory: keeps its place relative to writes; dropped when unused."""
+    WRITE = 2
+    """Writes memory, synchronises, prints or asserts: never dropped, in program order."""
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "REQUIRED"
+
+
+REQUIRED = _Required()
+"""The default of an attribute that every op of the row must give."""
+
+Types = tuple[Type, ...]
+Rule = Callable[[Sequence[Any], Mapping[str, Any], tuple[Region, ...]], Types]
+
+
+@dataclass(frozen=True)
+class Elementwise:
+    """What makes a row element-wise: one meaning per element, alike on every target.
+
+    kinds: the kinds of operand element ("b", "i", "u", "f") it is defined for.
+    numpy: its meaning on held arrays of the compute type (float32 for small floats, rounded once after).
+    c: C template over `{0}`, `{1}`, …; `{f}` is "f" for f32 and "" for f64. A mapping chooses by IR type name, then kind.
+       A callable gets the operand texts and the element type.
+    llvm: instruction or `llvm.` intrinsic, by kind. expand: the meaning in terms of other rows, on `Expr` values, where
+       LLVM has no instruction. One of the two is given.
+    ulp: the largest allowed distance to the exact result in units of the last place of the compute type (0: exact).
+    """
+
+    arity: int
+    kinds: str
+    numpy: Callable[..., Any]
+    c: str | Mapping[str, Any] | Callable[..., str]
+    llvm: Mapping[str, str] = field(default_factory=dict)
+    expand: Callable[..., Any] | None = None
+    boolean: bool = False
+    """The result is bool rather than the operands' type."""
+    result: ScalarType | None = None
+    """A fixed result type (like ilogb's i32); None: that of the operands."""
+    commutes: bool = False
+    idempotent: bool = False
+    identity: Mapping[str, Any] = field(default_factory=dict)
+    """By kind, e with f(x, e) = x, and f(e, x) = x where it commutes; "max", "min": the type's ends (or infinities)."""
+    ulp: float = 0.0
+    cost: int = 1
+    """About how many machine instructions a vector of elements takes: what is worth keeping rather than redoing."""
+    public: bool = False
+    """`tl.<name>` and `tl.math.<name>` are made from this row."""
+    signature: tuple[str, ...] = ("x", "y", "z")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One op. `symbol` is its Python operator, where it has one; `regions` how many regions it has."""
+
+    name: str
+    doc: str
+    rule: Rule
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    effect: Effect = Effect.PURE
+    regions: int = 0
+    symbol: str = ""
+    element: Elementwise | None = None
+
+
+TABLE: dict[str, Row] = {}
+
+
+def add_row(row: Row) -> Row:
+    """Puts a row into the table; a second row of the same name is refused."""
+    assert row.name not in TABLE, f"two rows named {row.name}"
+    TABLE[row.name] = row
+    return row
+
+
+def need(condition: bool, message: str) -> None:
+    """Raises Mismatch with the message unless the condition holds."""
+    if not condition:
+        raise Mismatch(message)
+
+
+def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The common shape of strict operands: scalars and extents 1 stretch, ranks are equal."""
+    blocks = [shape for shape in shapes if shape]
+    if not blocks:
+        return ()
+    need(len({len(shape) for shape in blocks}) == 1, f"blocks of different rank: {list(blocks)}")
+    result = []
+    for extents in zip(*blocks):
+        wide = {extent for extent in extents if extent != 1}
+        need(len(wide) <= 1, f"shapes do not broadcast: {' and '.join(map(str, blocks))}")
+        result.append(wide.pop() if wide else 1)
+    return tuple(result)
+
+
+def elementwise_rule(row: Elementwise) -> Rule:
+    """All operands have one element type of the row's kinds; shapes broadcast strictly."""
+
+    def rule(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
+        elements = [element_of(ty) for ty in types]
+        need(len(types) == row.arity, f"{row.arity} operands expected, got {len(types)}")
+        need(len(set(elements)) == 1, f"operands of one element type expected, got {elements}")
+        element = elements[0]
+        allowed = element.kind in row.kinds
+        need(allowed, f"operands of type {element} are not allowed; allowed are {kind_names(row.kinds)}")
+        result = BOOL if row.boolean else row.result or element
+        return (with_shape(result, broadcast_shapes([shape_of(ty) for ty in types])),)
+
+    return rule
+
+
+def kind_names(kinds: str) -> str:
+    names = {"b": "bool", "i": "signed ints", "u": "unsigned ints", "f": "floats", "p": "pointers"}
+    return ", ".join(names[kind] for kind in kinds)
