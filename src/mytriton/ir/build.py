@@ -61,7 +61,9 @@ class Builder:
         end = Op("yield", tuple(results), where=self.source())
         return Region(scope.params, (*scope.ops, end))
 
-    def region(self, kind: str, params: Sequence[Param], body: Callable[..., Sequence[Operand]]) -> Region:
+    def region(
+        self, kind: str, params: Sequence[Param], body: Callable[..., Sequence[Operand]]
+    ) -> Region:
         """The region that `body`, called with the params, emits and returns the results of."""
         depth = len(self.scopes)
         self.open(kind, params)
@@ -93,7 +95,9 @@ class Builder:
         """
         row = TABLE[name]
         full = {**row.attrs, **(attrs or {})}
-        assert full.keys() == row.attrs.keys(), f"{name}: unknown attributes {full.keys() - row.attrs.keys()}"
+        assert full.keys() == row.attrs.keys(), (
+            f"{name}: unknown attributes {full.keys() - row.attrs.keys()}"
+        )
         assert REQUIRED not in full.values(), f"{name}: attribute missing of {sorted(full)}"
         try:
             types = row.rule([None if v is None else v.ty for v in operands], full, regions)
@@ -105,14 +109,22 @@ class Builder:
         return self._place(row, tuple(operands), types, full, regions).results
 
     def _place(
-        self, row: Row, operands: tuple[Operand, ...], types: tuple[Type, ...], attrs: dict[str, Any],
+        self,
+        row: Row,
+        operands: tuple[Operand, ...],
+        types: tuple[Type, ...],
+        attrs: dict[str, Any],
         regions: tuple[Region, ...],
     ) -> Op:
         """Shares a pure op with an equal one in reach, else appends it as far out as its operands allow."""
         given = {key: value for key, value in attrs.items() if value != row.attrs[key]}
         pure = row.effect is Effect.PURE and not regions and bool(types)
         level = self._level(operands) if pure else len(self.scopes) - 1
-        key = (row.name, *(v.key if isinstance(v, Const) else v for v in operands), *sorted(given.items()))
+        key = (
+            row.name,
+            *(v.key if isinstance(v, Const) else v for v in operands),
+            *sorted(given.items()),
+        )
         if pure:
             for scope in self.scopes[: level + 1]:
                 if key in scope.shared:
@@ -126,7 +138,9 @@ class Builder:
 
     def _level(self, operands: tuple[Operand, ...]) -> int:
         """The outermost open region that an op on these operands may stand in, leaving only loops."""
-        inner = max((self.depth.get(v, 0) for v in operands if isinstance(v, (Value, Param))), default=0)
+        inner = max(
+            (self.depth.get(v, 0) for v in operands if isinstance(v, (Value, Param))), default=0
+        )
         level = len(self.scopes) - 1
         while level > inner and self.scopes[level].kind == LOOP:
             level -= 1
@@ -144,7 +158,9 @@ def current() -> Builder:
     """The builder in use. Raises CompileError outside a kernel."""
     builder = _builder.get()
     if builder is None:
-        raise CompileError("this operation of the language works only inside a kernel: call it from a @jit function")
+        raise CompileError(
+            "this operation of the language works only inside a kernel: call it from a @jit function"
+        )
     return builder
 
 

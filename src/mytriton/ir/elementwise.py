@@ -20,7 +20,9 @@ from . import elementary
 from .ops import Elementwise, Row, add_row, elementwise_rule
 
 
-def elementwise(name: str, doc: str, arity: int, kinds: str, symbol: str = "", **fields: Any) -> Row:
+def elementwise(
+    name: str, doc: str, arity: int, kinds: str, symbol: str = "", **fields: Any
+) -> Row:
     """Adds an element-wise row; `fields` are those of `Elementwise`."""
     element = Elementwise(arity, kinds, **fields)
     return add_row(Row(name, doc, elementwise_rule(element), symbol=symbol, element=element))
@@ -37,7 +39,9 @@ def wide(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def each(function: Callable[..., float]) -> Callable[..., Any]:
     """A function of Python floats applied to every element, in float64."""
-    over = np.frompyfunc(function, function.__code__.co_argcount if hasattr(function, "__code__") else 1, 1)
+    over = np.frompyfunc(
+        function, function.__code__.co_argcount if hasattr(function, "__code__") else 1, 1
+    )
     return wide(lambda *arrays: np.asarray(over(*arrays), np.float64))
 
 
@@ -56,7 +60,9 @@ def _divide(x: Any, y: Any) -> Any:
 def _truncate(x: Any, y: Any) -> Any:
     """Integer quotient toward zero, from NumPy's toward minus infinity."""
     floor = np.floor_divide(x, y)
-    return floor + ((floor < 0) & (floor * y != x)).astype(x.dtype) if x.dtype.kind == "i" else floor
+    return (
+        floor + ((floor < 0) & (floor * y != x)).astype(x.dtype) if x.dtype.kind == "i" else floor
+    )
 
 
 def _remainder(x: Any, y: Any) -> Any:
@@ -98,7 +104,9 @@ def _fused(x: Any, y: Any, z: Any) -> Any:
     if not _is_float(x):
         return x * y + z
     if x.dtype == np.float32:
-        return _odd_sum(x.astype(np.float64) * y.astype(np.float64), z.astype(np.float64)).astype(np.float32)
+        return _odd_sum(x.astype(np.float64) * y.astype(np.float64), z.astype(np.float64)).astype(
+            np.float32
+        )
     return np.asarray(np.frompyfunc(elementary.exact_fma, 3, 1)(x, y, z)).astype(np.float64)
 
 
@@ -113,10 +121,27 @@ def _odd_sum(a: Any, b: Any) -> Any:
     return np.where(inexact, bits + toward, bits).view(np.float64)
 
 
-def _compare(name: str, symbol: str, doc: str, numpy: Any, signed: str, unsigned: str, real: str) -> None:
-    words = {"i": f"icmp {signed}", "u": f"icmp {unsigned}", "b": f"icmp {unsigned}", "f": f"fcmp {real}"}
-    elementwise(name, doc, 2, "biuf", symbol, numpy=numpy, c=f"({{0}} {symbol} {{1}})", llvm=words, boolean=True,
-                commutes=symbol in ("==", "!="))
+def _compare(
+    name: str, symbol: str, doc: str, numpy: Any, signed: str, unsigned: str, real: str
+) -> None:
+    words = {
+        "i": f"icmp {signed}",
+        "u": f"icmp {unsigned}",
+        "b": f"icmp {unsigned}",
+        "f": f"fcmp {real}",
+    }
+    elementwise(
+        name,
+        doc,
+        2,
+        "biuf",
+        symbol,
+        numpy=numpy,
+        c=f"({{0}} {symbol} {{1}})",
+        llvm=words,
+        boolean=True,
+        commutes=symbol in ("==", "!="),
+    )
 
 
 def _divide_c(symbol: str) -> Callable[..., str]:
@@ -149,36 +174,152 @@ ONE = {"i": 1, "u": 1, "f": 1.0}
 ZERO = {"i": 0, "u": 0}
 ONES = {"i": -1, "u": -1, "b": True}
 
-elementwise("add", "x + y; ints wrap.", 2, "iuf", "+", numpy=np.add, c=_infix("+"), identity=ADDITIVE, commutes=True,
-            llvm={"i": "add", "u": "add", "f": "fadd"})
-elementwise("sub", "x - y; ints wrap.", 2, "iuf", "-", numpy=np.subtract, c=_infix("-"),
-            identity={"i": 0, "u": 0, "f": 0.0}, llvm={"i": "sub", "u": "sub", "f": "fsub"})
-elementwise("mul", "x * y; ints wrap.", 2, "iuf", "*", numpy=np.multiply, c=_infix("*"), identity=ONE, commutes=True,
-            llvm={"i": "mul", "u": "mul", "f": "fmul"})
-elementwise("div", "x / y; of ints the quotient toward zero.", 2, "iuf", "/", numpy=_divide, identity=ONE, cost=8,
-            c={"f": _infix("/"), "i": _divide_c("/"), "u": _divide_c("/")},
-            llvm={"i": "sdiv", "u": "udiv", "f": "fdiv"})
-elementwise("mod", "The remainder of x / y with the sign of x (C's % and fmod).", 2, "iuf", "%", numpy=_remainder,
-            c={"f": "fmod{f}({0}, {1})", "i": _divide_c("%"), "u": _divide_c("%")}, cost=16,
-            llvm={"i": "srem", "u": "urem", "f": "frem"})
-elementwise("neg", "-x", 1, "iuf", "-", numpy=np.negative, c="(-{0})", llvm={"f": "fneg"}, expand=lambda x: 0 - x)
-elementwise("and", "Bitwise and.", 2, "biu", "&", numpy=np.bitwise_and, c=_infix("&"), identity=ONES, commutes=True,
-            idempotent=True, llvm=dict.fromkeys("biu", "and"))
-elementwise("or", "Bitwise or.", 2, "biu", "|", numpy=np.bitwise_or, c=_infix("|"), identity={**ZERO, "b": False},
-            commutes=True, idempotent=True, llvm=dict.fromkeys("biu", "or"))
-elementwise("xor", "Bitwise exclusive or.", 2, "biu", "^", numpy=np.bitwise_xor, c=_infix("^"),
-            identity={**ZERO, "b": False}, commutes=True, llvm=dict.fromkeys("biu", "xor"))
-elementwise("not", "Bitwise complement.", 1, "biu", "~", numpy=np.invert, c={"b": "(!{0})", "*": "(~{0})"},
-            expand=lambda x: x ^ (True if x.element.kind == "b" else -1))
-elementwise("shl", "x << y", 2, "iu", "<<", numpy=_shift_left, c=_shift_c("<<"), identity=ZERO,
-            llvm={"i": "shl", "u": "shl"})
-elementwise("shr", "x >> y: arithmetic on signed ints, logical on unsigned.", 2, "iu", ">>", numpy=_shift_right,
-            c=_shift_c(">>"), identity=ZERO, llvm={"i": "ashr", "u": "lshr"})
+elementwise(
+    "add",
+    "x + y; ints wrap.",
+    2,
+    "iuf",
+    "+",
+    numpy=np.add,
+    c=_infix("+"),
+    identity=ADDITIVE,
+    commutes=True,
+    llvm={"i": "add", "u": "add", "f": "fadd"},
+)
+elementwise(
+    "sub",
+    "x - y; ints wrap.",
+    2,
+    "iuf",
+    "-",
+    numpy=np.subtract,
+    c=_infix("-"),
+    identity={"i": 0, "u": 0, "f": 0.0},
+    llvm={"i": "sub", "u": "sub", "f": "fsub"},
+)
+elementwise(
+    "mul",
+    "x * y; ints wrap.",
+    2,
+    "iuf",
+    "*",
+    numpy=np.multiply,
+    c=_infix("*"),
+    identity=ONE,
+    commutes=True,
+    llvm={"i": "mul", "u": "mul", "f": "fmul"},
+)
+elementwise(
+    "div",
+    "x / y; of ints the quotient toward zero.",
+    2,
+    "iuf",
+    "/",
+    numpy=_divide,
+    identity=ONE,
+    cost=8,
+    c={"f": _infix("/"), "i": _divide_c("/"), "u": _divide_c("/")},
+    llvm={"i": "sdiv", "u": "udiv", "f": "fdiv"},
+)
+elementwise(
+    "mod",
+    "The remainder of x / y with the sign of x (C's % and fmod).",
+    2,
+    "iuf",
+    "%",
+    numpy=_remainder,
+    c={"f": "fmod{f}({0}, {1})", "i": _divide_c("%"), "u": _divide_c("%")},
+    cost=16,
+    llvm={"i": "srem", "u": "urem", "f": "frem"},
+)
+elementwise(
+    "neg",
+    "-x",
+    1,
+    "iuf",
+    "-",
+    numpy=np.negative,
+    c="(-{0})",
+    llvm={"f": "fneg"},
+    expand=lambda x: 0 - x,
+)
+elementwise(
+    "and",
+    "Bitwise and.",
+    2,
+    "biu",
+    "&",
+    numpy=np.bitwise_and,
+    c=_infix("&"),
+    identity=ONES,
+    commutes=True,
+    idempotent=True,
+    llvm=dict.fromkeys("biu", "and"),
+)
+elementwise(
+    "or",
+    "Bitwise or.",
+    2,
+    "biu",
+    "|",
+    numpy=np.bitwise_or,
+    c=_infix("|"),
+    identity={**ZERO, "b": False},
+    commutes=True,
+    idempotent=True,
+    llvm=dict.fromkeys("biu", "or"),
+)
+elementwise(
+    "xor",
+    "Bitwise exclusive or.",
+    2,
+    "biu",
+    "^",
+    numpy=np.bitwise_xor,
+    c=_infix("^"),
+    identity={**ZERO, "b": False},
+    commutes=True,
+    llvm=dict.fromkeys("biu", "xor"),
+)
+elementwise(
+    "not",
+    "Bitwise complement.",
+    1,
+    "biu",
+    "~",
+    numpy=np.invert,
+    c={"b": "(!{0})", "*": "(~{0})"},
+    expand=lambda x: x ^ (True if x.element.kind == "b" else -1),
+)
+elementwise(
+    "shl",
+    "x << y",
+    2,
+    "iu",
+    "<<",
+    numpy=_shift_left,
+    c=_shift_c("<<"),
+    identity=ZERO,
+    llvm={"i": "shl", "u": "shl"},
+)
+elementwise(
+    "shr",
+    "x >> y: arithmetic on signed ints, logical on unsigned.",
+    2,
+    "iu",
+    ">>",
+    numpy=_shift_right,
+    c=_shift_c(">>"),
+    identity=ZERO,
+    llvm={"i": "ashr", "u": "lshr"},
+)
 
 _compare("cmp_lt", "<", "x < y; false where either is NaN.", np.less, "slt", "ult", "olt")
 _compare("cmp_le", "<=", "x <= y; false where either is NaN.", np.less_equal, "sle", "ule", "ole")
 _compare("cmp_gt", ">", "x > y; false where either is NaN.", np.greater, "sgt", "ugt", "ogt")
-_compare("cmp_ge", ">=", "x >= y; false where either is NaN.", np.greater_equal, "sge", "uge", "oge")
+_compare(
+    "cmp_ge", ">=", "x >= y; false where either is NaN.", np.greater_equal, "sge", "uge", "oge"
+)
 _compare("cmp_eq", "==", "x == y; false where either is NaN.", np.equal, "eq", "eq", "oeq")
 _compare("cmp_ne", "!=", "x != y; true where either is NaN.", np.not_equal, "ne", "ne", "une")
 
@@ -188,34 +329,106 @@ for _name, _short, _other, _nan in (
     ("maximum", "max", np.fmax, np.maximum),
 ):
     _words = {"i": f"llvm.s{_short}", "u": f"llvm.u{_short}"}
-    elementwise(_name, f"The {_short}imum of x and y; a NaN operand yields the other one, and -0.0 < 0.0.", 2, "iuf",
-                numpy=_extreme(_other, _short == "min"), c=f"{_name}({{0}}, {{1}})",
-                identity=dict.fromkeys("iu", _END[_name]), commutes=True, idempotent=True,
-                llvm={**_words, "f": f"llvm.{_name}num"}, cost=3)
-    elementwise(f"{_name}_nan", f"The {_short}imum of x and y; NaN where either is NaN, and -0.0 < 0.0.", 2, "iuf",
-                numpy=_extreme(_nan, _short == "min"), c=f"{_name}_nan({{0}}, {{1}})",
-                identity=dict.fromkeys("iuf", _END[_name]), commutes=True, idempotent=True,
-                llvm={**_words, "f": f"llvm.{_name}"}, cost=3)
+    elementwise(
+        _name,
+        f"The {_short}imum of x and y; a NaN operand yields the other one, and -0.0 < 0.0.",
+        2,
+        "iuf",
+        numpy=_extreme(_other, _short == "min"),
+        c=f"{_name}({{0}}, {{1}})",
+        identity=dict.fromkeys("iu", _END[_name]),
+        commutes=True,
+        idempotent=True,
+        llvm={**_words, "f": f"llvm.{_name}num"},
+        cost=3,
+    )
+    elementwise(
+        f"{_name}_nan",
+        f"The {_short}imum of x and y; NaN where either is NaN, and -0.0 < 0.0.",
+        2,
+        "iuf",
+        numpy=_extreme(_nan, _short == "min"),
+        c=f"{_name}_nan({{0}}, {{1}})",
+        identity=dict.fromkeys("iuf", _END[_name]),
+        commutes=True,
+        idempotent=True,
+        llvm={**_words, "f": f"llvm.{_name}"},
+        cost=3,
+    )
 
-elementwise("abs", "The absolute value; of the least int itself.", 1, "iuf", numpy=np.abs, public=True,
-            c={"f": "fabs{f}({0})", "i": "({0} < 0 ? -{0} : {0})", "u": "{0}"}, llvm={"f": "llvm.fabs"},
-            expand=lambda x: x if x.element.kind == "u" else (x < 0).where(0 - x, x))
-elementwise("fma", "x * y + z, rounded once.", 3, "iuf", numpy=_fused, c={"f": "fma{f}({0}, {1}, {2})",
-            "*": "({0} * {1} + {2})"}, llvm={"f": "llvm.fma"}, expand=lambda x, y, z: x * y + z, public=True)
-elementwise("umulhi", "The high half of the product of x and y.", 2, "iu", numpy=_high_product, commutes=True,
-            c="multiply_high({0}, {1})", expand=elementary.multiply_high, cost=4, public=True)
+elementwise(
+    "abs",
+    "The absolute value; of the least int itself.",
+    1,
+    "iuf",
+    numpy=np.abs,
+    public=True,
+    c={"f": "fabs{f}({0})", "i": "({0} < 0 ? -{0} : {0})", "u": "{0}"},
+    llvm={"f": "llvm.fabs"},
+    expand=lambda x: x if x.element.kind == "u" else (x < 0).where(0 - x, x),
+)
+elementwise(
+    "fma",
+    "x * y + z, rounded once.",
+    3,
+    "iuf",
+    numpy=_fused,
+    c={"f": "fma{f}({0}, {1}, {2})", "*": "({0} * {1} + {2})"},
+    llvm={"f": "llvm.fma"},
+    expand=lambda x, y, z: x * y + z,
+    public=True,
+)
+elementwise(
+    "umulhi",
+    "The high half of the product of x and y.",
+    2,
+    "iu",
+    numpy=_high_product,
+    commutes=True,
+    c="multiply_high({0}, {1})",
+    expand=elementary.multiply_high,
+    cost=4,
+    public=True,
+)
 for _name, _doc, _numpy in (
     ("floor", "The greatest whole number not above x.", np.floor),
     ("ceil", "The least whole number not below x.", np.ceil),
     ("trunc", "x without its fraction.", np.trunc),
     ("rint", "The nearest whole number, ties to even.", np.rint),
 ):
-    elementwise(_name, _doc, 1, "f", numpy=_numpy, c=f"{_name}{{f}}({{0}})", llvm={"f": f"llvm.{_name}"},
-                public=_name in ("floor", "ceil"))
-elementwise("sqrt", "The square root, correctly rounded; NaN below zero.", 1, "f", numpy=np.sqrt, c="sqrt{f}({0})",
-            llvm={"f": "llvm.sqrt"}, cost=10, public=True)
-elementwise("rsqrt", "1 / sqrt(x); inf of 0.0, -inf of -0.0.", 1, "f", numpy=wide(lambda x: 1 / np.sqrt(x)),
-            c="rsqrt{f}({0})", expand=lambda x: 1.0 / x.sqrt(), ulp=2, cost=18, public=True)
+    elementwise(
+        _name,
+        _doc,
+        1,
+        "f",
+        numpy=_numpy,
+        c=f"{_name}{{f}}({{0}})",
+        llvm={"f": f"llvm.{_name}"},
+        public=_name in ("floor", "ceil"),
+    )
+elementwise(
+    "sqrt",
+    "The square root, correctly rounded; NaN below zero.",
+    1,
+    "f",
+    numpy=np.sqrt,
+    c="sqrt{f}({0})",
+    llvm={"f": "llvm.sqrt"},
+    cost=10,
+    public=True,
+)
+elementwise(
+    "rsqrt",
+    "1 / sqrt(x); inf of 0.0, -inf of -0.0.",
+    1,
+    "f",
+    numpy=wide(lambda x: 1 / np.sqrt(x)),
+    c="rsqrt{f}({0})",
+    expand=lambda x: 1.0 / x.sqrt(),
+    ulp=2,
+    cost=18,
+    public=True,
+)
 for _name, _doc, _numpy, _ulp in (
     ("exp", "e to the power x.", wide(np.exp), 2),
     ("exp2", "2 to the power x.", wide(np.exp2), 2),
@@ -226,5 +439,15 @@ for _name, _doc, _numpy, _ulp in (
     ("erf", "The error function.", each(math.erf), 2),
     ("tanh", "The hyperbolic tangent.", wide(np.tanh), 2),
 ):
-    elementwise(_name, _doc, 1, "f", numpy=_numpy, c=f"{_name}{{f}}({{0}})", expand=getattr(elementary, _name),
-                ulp=_ulp, cost=20, public=_name != "tanh")
+    elementwise(
+        _name,
+        _doc,
+        1,
+        "f",
+        numpy=_numpy,
+        c=f"{_name}{{f}}({{0}})",
+        expand=getattr(elementary, _name),
+        ulp=_ulp,
+        cost=20,
+        public=_name != "tanh",
+    )

@@ -63,24 +63,65 @@ class Expr:
         block = isinstance(self.ty, VectorType)
         return Expr(emit("broadcast", value, shape=shape_of(self.ty)) if block else value)
 
-    def __add__(self, other: Any) -> Expr: return self.op("add", other)
-    def __radd__(self, other: Any) -> Expr: return self.of(other).op("add", self)
-    def __sub__(self, other: Any) -> Expr: return self.op("sub", other)
-    def __rsub__(self, other: Any) -> Expr: return self.of(other).op("sub", self)
-    def __mul__(self, other: Any) -> Expr: return self.op("mul", other)
-    def __rmul__(self, other: Any) -> Expr: return self.of(other).op("mul", self)
-    def __truediv__(self, other: Any) -> Expr: return self.op("div", other)
-    def __rtruediv__(self, other: Any) -> Expr: return self.of(other).op("div", self)
-    def __and__(self, other: Any) -> Expr: return self.op("and", other)
-    def __or__(self, other: Any) -> Expr: return self.op("or", other)
-    def __xor__(self, other: Any) -> Expr: return self.op("xor", other)
-    def __lshift__(self, other: Any) -> Expr: return self.op("shl", other)
-    def __rshift__(self, other: Any) -> Expr: return self.op("shr", other)
-    def __neg__(self) -> Expr: return self.op("neg")
-    def __invert__(self) -> Expr: return self.op("not")
-    def __lt__(self, other: Any) -> Expr: return self.op("cmp_lt", other)
-    def __le__(self, other: Any) -> Expr: return self.op("cmp_le", other)
-    def __gt__(self, other: Any) -> Expr: return self.op("cmp_gt", other)
-    def __ge__(self, other: Any) -> Expr: return self.op("cmp_ge", other)
-    def eq(self, other: Any) -> Expr: return self.op("cmp_eq", other)
-    def ne(self, other: Any) -> Expr: return self.op("cmp_ne", other)
+    def __add__(self, other: Any) -> Expr:
+        return self.op("add", other)
+
+    def __radd__(self, other: Any) -> Expr:
+        return self.of(other).op("add", self)
+
+    def __sub__(self, other: Any) -> Expr:
+        return self.op("sub", other)
+
+    def __rsub__(self, other: Any) -> Expr:
+        return self.of(other).op("sub", self)
+
+    def __mul__(self, other: Any) -> Expr:
+        return self.op("mul", other)
+
+    def __rmul__(self, other: Any) -> Expr:
+        return self.of(other).op("mul", self)
+
+    def __truediv__(self, other: Any) -> Expr:
+        return self.op("div", other)
+
+    def __rtruediv__(self, other: Any) -> Expr:
+        return self.of(other).op("div", self)
+
+    def __and__(self, other: Any) -> Expr:
+        return self.op("and", other)
+
+    def __or__(self, other: Any) -> Expr:
+        return self.op("or", other)
+
+    def __xor__(self, other: Any) -> Expr:
+        return self.op("xor", other)
+
+    def __lshift__(self, other: Any) -> Expr:
+        return self.op("shl", other)
+
+    def __rshift__(self, other: Any) -> Expr:
+        return self.op("shr", other)
+
+    def __neg__(self) -> Expr:
+        return self.op("neg")
+
+    def __invert__(self) -> Expr:
+        return self.op("not")
+
+    def __lt__(self, other: Any) -> Expr:
+        return self.op("cmp_lt", other)
+
+    def __le__(self, other: Any) -> Expr:
+        return self.op("cmp_le", other)
+
+    def __gt__(self, other: Any) -> Expr:
+        return self.op("cmp_gt", other)
+
+    def __ge__(self, other: Any) -> Expr:
+        return self.op("cmp_ge", other)
+
+    def eq(self, other: Any) -> Expr:
+        return self.op("cmp_eq", other)
+
+    def ne(self, other: Any) -> Expr:
+        return self.op("cmp_ne", other)

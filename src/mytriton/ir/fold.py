@@ -16,7 +16,9 @@ from .ops import TABLE, Elementwise
 from .types import ScalarType, Type, element_of
 
 
-def evaluate(row: Elementwise, element: ScalarType, result: ScalarType, arrays: Sequence[Array]) -> Array:
+def evaluate(
+    row: Elementwise, element: ScalarType, result: ScalarType, arrays: Sequence[Array]
+) -> Array:
     """The row's meaning on held arrays of an element type; small floats are rounded once."""
     with np.errstate(all="ignore"):
         value = np.asarray(row.numpy(*arrays))
@@ -39,7 +41,9 @@ def constant(value: Any, element: ScalarType) -> Const:
     return Const(canonical(element, value.item() if hasattr(value, "item") else value), element)
 
 
-def fold(name: str, operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type | None) -> Operand:
+def fold(
+    name: str, operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type | None
+) -> Operand:
     """An operand or constant equal to the op's result; None where there is none."""
     row = TABLE[name]
     if row.element is None:
@@ -48,7 +52,11 @@ def fold(name: str, operands: Sequence[Operand], attrs: Mapping[str, Any], ty: T
     constants = [operand for operand in operands if isinstance(operand, Const)]
     if len(constants) == len(operands) and ty is not None:
         return _evaluate_constants(row.element, constants, element_of(ty))
-    return _algebra(row.element, operands, constants, ty) if constants else _same_twice(row.element, operands)
+    return (
+        _algebra(row.element, operands, constants, ty)
+        if constants
+        else _same_twice(row.element, operands)
+    )
 
 
 def _evaluate_constants(row: Elementwise, constants: Sequence[Const], result: Any) -> Operand:
@@ -62,7 +70,9 @@ def _same_twice(row: Elementwise, operands: Sequence[Operand]) -> Operand:
     return operands[0] if both else None
 
 
-def _algebra(row: Elementwise, operands: Sequence[Operand], constants: Sequence[Const], ty: Type | None) -> Operand:
+def _algebra(
+    row: Elementwise, operands: Sequence[Operand], constants: Sequence[Const], ty: Type | None
+) -> Operand:
     """f(x, e) = x, and f(e, x) = x where it commutes, if x already has the result's shape."""
     element = constants[0].ty
     if len(operands) != 2 or element.kind not in row.identity:
@@ -126,5 +136,3 @@ _STRUCTURAL: dict[str, Callable[..., Operand]] = {
     "trans": _trans,
     "select": _select,
 }
-
-

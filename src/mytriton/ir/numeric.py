@@ -121,7 +121,9 @@ def _encode_small(element: ScalarType, value: Array) -> Array:
         return np.where(np.isnan(value), np.uint32(0x7FC0), bits).astype(np.uint16)
     patterns = _patterns(element)
     finite = np.flatnonzero(np.isfinite(patterns[: 1 << element.bits - 1]))
-    index = finite[np.searchsorted(patterns[finite], np.where(np.isfinite(value), np.abs(value), 0))]
+    index = finite[
+        np.searchsorted(patterns[finite], np.where(np.isfinite(value), np.abs(value), 0))
+    ]
     nan = int(np.flatnonzero(np.isnan(patterns))[0]) if np.isnan(patterns).any() else 0
     if element.special == "ieee":
         index = np.where(np.isinf(value), ((1 << element.exponent) - 1) << element.mantissa, index)
@@ -135,7 +137,9 @@ def saturate(element: ScalarType, value: Array) -> Array:
     """Floats to an integer type: toward zero, out of range to the nearest end, NaN to 0."""
     low, high = element.min_int, element.max_int
     with np.errstate(all="ignore"):
-        whole = np.trunc(np.nan_to_num(np.asarray(value, np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf))
+        whole = np.trunc(
+            np.nan_to_num(np.asarray(value, np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)
+        )
         inside = (whole > float(low)) & (whole < float(high))
         cast = np.where(inside, whole, 0.0).astype(held_dtype(element))
     bound = np.where(whole >= float(high), np.array(high, held_dtype(element)), cast)

@@ -132,7 +132,10 @@ def elementwise_rule(row: Elementwise) -> Rule:
         need(len(set(elements)) == 1, f"operands of one element type expected, got {elements}")
         element = elements[0]
         allowed = element.kind in row.kinds
-        need(allowed, f"operands of type {element} are not allowed; allowed are {kind_names(row.kinds)}")
+        need(
+            allowed,
+            f"operands of type {element} are not allowed; allowed are {kind_names(row.kinds)}",
+        )
         result = BOOL if row.boolean else row.result or element
         return (with_shape(result, broadcast_shapes([shape_of(ty) for ty in types])),)
 
