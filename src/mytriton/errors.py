@@ -1,7 +1,8 @@
 """What goes wrong in a user's kernel, and where.
 
-One idea: every fault of a kernel is a `CompileError` raised while the user's own line is on the Python stack, so the
-traceback's last frame outside this package is the wrong line. `user_stack` reads the same frames for the IR's `where`.
+One idea: every fault of a kernel is a `CompileError` raised while the user's own line is on the
+Python stack, so the traceback's last frame outside this package is the wrong line. `user_stack`
+reads the same frames for the IR's `where`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from types import FrameType
 
 PACKAGE = str(Path(__file__).parent)
 TRACE_ENTRY = "trace_entry"
-"""Name of the one function of this package below which every frame outside the package is kernel code."""
+"""Name of the one function of this package below which every frame outside the package is kernel
+code."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,8 @@ def describe(where: Where) -> str:
 
 
 class CompileError(Exception):
-    """A fault of the kernel or the launch: what was given, what is allowed, what to do, and the kernel's line.
+    """A fault of the kernel or the launch: what was given, what is allowed, what to do, and the
+    kernel's line.
 
     `message` is the text without the place; `where` the kernel frames, innermost first.
     """

@@ -1,4 +1,5 @@
-"""The intermediate representation: types, the op table, nodes, the builder, the checker and the text forms."""
+"""The intermediate representation: types, the op table, nodes, the builder, the checker and the
+text forms."""
 
 from . import elementwise as _elementwise
 from . import structural as _structural

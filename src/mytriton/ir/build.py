@@ -1,8 +1,9 @@
 """Making IR: the builder types, folds, shares and hoists each op as it is emitted.
 
-One idea: there is one way to make an op, `Builder.emit`. The tracer calls it while it runs a kernel, passes call it when
-they rebuild a function, and expansions call it through `Expr`; so none of them can make an op that is not typed, that is
-already known, or that stands deeper in a loop than its operands need.
+One idea: there is one way to make an op, `Builder.emit`. The tracer calls it while it runs a
+kernel, passes call it when they rebuild a function, and expansions call it through `Expr`; so none
+of them can make an op that is not typed, that is already known, or that stands deeper in a loop
+than its operands need.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from .ops import REQUIRED, TABLE, Effect, Mismatch, Row
 from .types import Type
 
 LOOP, BRANCH, TRIAL = "loop", "branch", "trial"
-"""The kinds of region under construction: ops may be hoisted out of a loop; not out of a branch or a trial."""
+"""The kinds of region under construction: ops may be hoisted out of a loop; not out of a branch or
+a trial."""
 
 
 @dataclass
@@ -40,7 +42,8 @@ class Builder:
     """
 
     eager = False
-    """Whether values are known at once (the interpreter's eager driver) rather than when the kernel runs."""
+    """Whether values are known at once (the interpreter's eager driver) rather than when the kernel
+    runs."""
 
     def __init__(self, where: Where | None = None) -> None:
         self.where = where
@@ -91,7 +94,8 @@ class Builder:
     ) -> tuple[Operand, ...]:
         """The results of an op, existing, folded or new.
 
-        Raises CompileTypeError, at the kernel's line, where the row's type rule refuses the operands.
+        Raises CompileTypeError, at the kernel's line, where the row's type rule refuses the
+        operands.
         """
         row = TABLE[name]
         full = {**row.attrs, **(attrs or {})}
@@ -116,7 +120,8 @@ class Builder:
         attrs: dict[str, Any],
         regions: tuple[Region, ...],
     ) -> Op:
-        """Shares a pure op with an equal one in reach, else appends it as far out as its operands allow."""
+        """Shares a pure op with an equal one in reach, else appends it as far out as its operands
+        allow."""
         given = {key: value for key, value in attrs.items() if value != row.attrs[key]}
         pure = row.effect is Effect.PURE and not regions and bool(types)
         level = self._level(operands) if pure else len(self.scopes) - 1
@@ -137,7 +142,7 @@ class Builder:
         return op
 
     def _level(self, operands: tuple[Operand, ...]) -> int:
-        """The outermost open region that an op on these operands may stand in, leaving only loops."""
+        """The outermost open region for an op on these operands, leaving only loops."""
         inner = max(
             (self.depth.get(v, 0) for v in operands if isinstance(v, (Value, Param))), default=0
         )
@@ -159,7 +164,7 @@ def current() -> Builder:
     builder = _builder.get()
     if builder is None:
         raise CompileError(
-            "this operation of the language works only inside a kernel: call it from a @jit function"
+            "this operation works only inside a kernel: call it from a @jit function"
         )
     return builder
 

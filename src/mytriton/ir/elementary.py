@@ -1,6 +1,8 @@
-"""The elementary functions in terms of arithmetic rows: what a target without a library call computes.
+"""The elementary functions in terms of arithmetic rows: what a target without a library call
+computes.
 
-One idea: each function is a formula over `Expr`, vectorised by whoever lowers it, with a documented bound on its error.
+One idea: each function is a formula over `Expr`, vectorised by whoever lowers it, with a documented
+bound on its error.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """The element-wise rows: one row is all that an op needs to exist.
 
-One idea: a row gives the same meaning three times, each in the words of one target (NumPy, C, LLVM), and the facts that
-folding, reductions, tests and docs need. Add a row and `tl.<name>` (where public), its documentation, all targets and its
-conformance test exist.
+One idea: a row gives the same meaning three times, each in the words of one target (NumPy, C,
+LLVM), and the facts that folding, reductions, tests and docs need. Add a row and `tl.<name>` (where
+public), its documentation, all targets and its conformance test exist.
 
-Integer corners, alike everywhere: division by zero gives quotient 0 and remainder the dividend; the least int divided by
--1 wraps; a shift by the width or more (or by a negative count) gives 0, or the sign for `>>` of signed ints.
+Integer corners, alike everywhere: division by zero gives quotient 0 and remainder the dividend; the
+least int divided by -1 wraps; a shift by the width or more (or by a negative count) gives 0, or the
+sign for `>>` of signed ints.
 """
 
 from __future__ import annotations
@@ -100,7 +101,8 @@ def _high_product(x: Any, y: Any) -> Any:
 
 
 def _fused(x: Any, y: Any, z: Any) -> Any:
-    """x*y + z rounded once: exact in float64 for float32 but for the last addition, which is rounded to odd."""
+    """x*y + z rounded once: exact in float64 for float32 but for the last addition, which is
+    rounded to odd."""
     if not _is_float(x):
         return x * y + z
     if x.dtype == np.float32:
@@ -111,7 +113,8 @@ def _fused(x: Any, y: Any, z: Any) -> Any:
 
 
 def _odd_sum(a: Any, b: Any) -> Any:
-    """a + b in float64, rounded to odd: where inexact, the last bit is set, so a later rounding sees it."""
+    """a + b in float64, rounded to odd: where inexact, the last bit is set, so a later rounding
+    sees it."""
     total = a + b
     part = total - a
     error = (a - (total - part)) + (b - part)
@@ -145,7 +148,8 @@ def _compare(
 
 
 def _divide_c(symbol: str) -> Callable[..., str]:
-    """Plain C where the divisor is a constant that cannot fault; else the prelude's guarded function."""
+    """Plain C where the divisor is a constant that cannot fault; else the prelude's guarded
+    function."""
     name = {"/": "divide", "%": "remainder"}[symbol]
 
     def text(x: str, y: str, element: Any) -> str:
@@ -390,7 +394,7 @@ elementwise(
     cost=4,
     public=True,
 )
-for _name, _doc, _numpy in (
+for _name, _doc, _round in (
     ("floor", "The greatest whole number not above x.", np.floor),
     ("ceil", "The least whole number not below x.", np.ceil),
     ("trunc", "x without its fraction.", np.trunc),
@@ -401,7 +405,7 @@ for _name, _doc, _numpy in (
         _doc,
         1,
         "f",
-        numpy=_numpy,
+        numpy=_round,
         c=f"{_name}{{f}}({{0}})",
         llvm={"f": f"llvm.{_name}"},
         public=_name in ("floor", "ceil"),

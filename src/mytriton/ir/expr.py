@@ -1,7 +1,8 @@
 """Strict arithmetic on IR values, for writing what an op means in terms of other ops.
 
-One idea: an expansion (the polynomial of exp, the bit steps of a cast) reads like the formula. Operands have one element
-type; a Python number takes the type of the value it meets. There is no promotion here: that is the language's business.
+One idea: an expansion (the polynomial of exp, the bit steps of a cast) reads like the formula.
+Operands have one element type; a Python number takes the type of the value it meets. There is no
+promotion here: that is the language's business.
 
     def expansion(x):                     # x: Expr of f32
         return (x * x + 1.0).sqrt()       # any row of the table is a method

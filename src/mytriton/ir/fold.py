@@ -1,6 +1,8 @@
-"""What is known of an op's result when it is made: constant results, and the algebra its row promises.
+"""What is known of an op's result when it is made: constant results, and the algebra its row
+promises.
 
-One idea: folding evaluates the row's own NumPy meaning, so a constant can never differ from what the interpreter computes.
+One idea: folding evaluates the row's own NumPy meaning, so a constant can never differ from what
+the interpreter computes.
 """
 
 from __future__ import annotations

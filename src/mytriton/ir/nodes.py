@@ -1,7 +1,8 @@
 """The nodes of the IR: constants, parameters, ops with their results, regions and functions.
 
-One idea: one immutable graph with two readings. Walk an effect's operands and it is the expression tree; walk a region's
-ops in order and it is the SSA program. Nodes compare by identity, constants by value; nothing is changed once made.
+One idea: one immutable graph with two readings. Walk an effect's operands and it is the expression
+tree; walk a region's ops in order and it is the SSA program. Nodes compare by identity, constants
+by value; nothing is changed once made.
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ from .types import ScalarType, Type
 
 @dataclass(frozen=True, eq=False)
 class Const:
-    """A constant of an element type: bool, int (already inside the type's range) or float (representable in it)."""
+    """A constant of an element type: bool, int (already inside the type's range) or float
+    (representable in it)."""
 
     value: bool | int | float
     ty: ScalarType
 
     @property
     def key(self) -> tuple[str, object]:
-        """What equality means: the type, and the value to the bit (0.0 is not -0.0, one NaN is like another)."""
+        """What equality means: the type, and the value to the bit (0.0 is not -0.0, one NaN is like
+        another)."""
         if isinstance(self.value, float):
             nan = self.value != self.value
             return self.ty.ir, b"nan" if nan else struct.pack("<d", self.value)
@@ -100,7 +103,8 @@ class Op:
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A kernel: its name, its run-time parameters, and a body without region params that ends in an empty `yield`."""
+    """A kernel: its name, its run-time parameters, and a body without region params that ends in an
+    empty `yield`."""
 
     name: str
     params: tuple[Param, ...]
@@ -116,7 +120,7 @@ def walk(region: Region) -> Iterator[Op]:
 
 
 def number(function: Function) -> dict[Value | Param, int]:
-    """The SSA number of every op result, and of every region param, in textual order: `%0`, `%1`, …"""
+    """The SSA number of every op result and region param, in textual order: `%0`, `%1`, …"""
     numbers: dict[Value | Param, int] = {}
 
     def visit(region: Region) -> None:

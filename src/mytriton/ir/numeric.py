@@ -1,8 +1,10 @@
-"""How each element type is held and rounded in NumPy: the ground that folding and the interpreter stand on.
+"""How each element type is held and rounded in NumPy: the ground that folding and the interpreter
+stand on.
 
-One idea: a value is held in its *held dtype* (floats below 32 bits as float32 numbers that the format can represent), so
-NumPy arithmetic works on values, and `round_to` brings a result back into the format by scaling to the format's quantum
-and rounding to even. Bit patterns appear only at memory and in bitcasts (`encode`, `decode`).
+One idea: a value is held in its *held dtype* (floats below 32 bits as float32 numbers that the
+format can represent), so NumPy arithmetic works on values, and `round_to` brings a result back into
+the format by scaling to the format's quantum and rounding to even. Bit patterns appear only at
+memory and in bitcasts (`encode`, `decode`).
 
     round_to(F16, [2049.0, 1e6])   # quantum of 2049 is 2 → 2048.0;  past max_finite → inf
 """
@@ -21,7 +23,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @cache
 def held_dtype(element: Element) -> np.dtype[Any]:
-    """The dtype of arrays that hold values of this type: float32 for small floats, int64 addresses for pointers."""
+    """The dtype of arrays that hold values of this type: float32 for small floats, int64 addresses
+    for pointers."""
     if isinstance(element, PointerType):
         return np.dtype(np.int64)
     if element.kind == "b":
@@ -33,7 +36,8 @@ def held_dtype(element: Element) -> np.dtype[Any]:
 
 @cache
 def memory_dtype(element: Element) -> np.dtype[Any]:
-    """The dtype of the element's bytes in memory: unsigned bits for bool and floats NumPy does not know."""
+    """The dtype of the element's bytes in memory: unsigned bits for bool and floats NumPy does not
+    know."""
     if isinstance(element, PointerType):
         return np.dtype(np.int64)
     if element.kind == "b":
@@ -44,9 +48,11 @@ def memory_dtype(element: Element) -> np.dtype[Any]:
 
 
 def round_to(element: ScalarType, value: Any, toward_zero: bool = False) -> Array:
-    """Rounds float values (any float dtype) once to the format, to nearest even or toward zero; held dtype out.
+    """Rounds float values (any float dtype) once to the format, to nearest even or toward zero;
+    held dtype out.
 
-    Past the largest finite value: infinity where the format has one, NaN where it has only that, else the largest.
+    Past the largest finite value: infinity where the format has one, NaN where it has only that,
+    else the largest.
     """
     held = held_dtype(element)
     if element.bits >= 32 and not toward_zero:
@@ -62,7 +68,8 @@ def round_to(element: ScalarType, value: Any, toward_zero: bool = False) -> Arra
 
 
 def _limit(element: ScalarType, wide: Array, rounded: Array, toward_zero: bool) -> Array:
-    """Puts what the format cannot hold where it belongs: overflow, infinity, NaN, and fnuz's missing minus zero."""
+    """Puts what the format cannot hold where it belongs: overflow, infinity, NaN, and fnuz's
+    missing minus zero."""
     top = element.max_finite
     over = np.abs(rounded) > top
     past = {"ieee": np.inf, "fn": np.nan, "fnuz": np.nan, "none": top}[element.special]
@@ -90,7 +97,7 @@ def _patterns(element: ScalarType) -> Array:
     value = np.where(bits >> element.bits - 1, -value, value)
     if element.special == "fnuz":
         value[1 << element.bits - 1] = np.nan
-    return value.astype(np.float32)
+    return np.asarray(value.astype(np.float32))
 
 
 def decode(element: Element, memory: Array) -> Array:
@@ -98,7 +105,7 @@ def decode(element: Element, memory: Array) -> Array:
     if isinstance(element, PointerType):
         return memory
     if element.kind == "b":
-        return memory != 0
+        return np.asarray(memory != 0)
     if element.kind == "f" and element.bits < 32:
         unsigned = memory.view(np.dtype(f"u{element.itemsize}"))
         return np.asarray(_patterns(element)[unsigned])
@@ -130,7 +137,7 @@ def _encode_small(element: ScalarType, value: Array) -> Array:
         nan |= 1 << element.mantissa - 1
     index = np.where(np.isnan(value), nan, index)
     sign = np.signbit(value) & ~np.isnan(value) & ((value != 0) | (element.special != "fnuz"))
-    return (index | sign.astype(np.int64) << element.bits - 1).astype(np.uint8)
+    return np.asarray((index | sign.astype(np.int64) << element.bits - 1).astype(np.uint8))
 
 
 def saturate(element: ScalarType, value: Array) -> Array:
@@ -147,7 +154,8 @@ def saturate(element: ScalarType, value: Array) -> Array:
 
 
 def convert(source: Element, target: Element, value: Array, toward_zero: bool = False) -> Array:
-    """The cast of SEMANTICS: ints wrap, floats round once, float → int saturates, anything → bool is `!= 0`."""
+    """The cast of SEMANTICS: ints wrap, floats round once, float → int saturates, anything → bool
+    is `!= 0`."""
     if isinstance(target, PointerType) or isinstance(source, PointerType):
         return value.astype(held_dtype(target))
     if target.kind == "b":
@@ -160,7 +168,8 @@ def convert(source: Element, target: Element, value: Array, toward_zero: bool = 
 
 
 def _to_float(source: Element, target: ScalarType, value: Array, toward_zero: bool) -> Array:
-    """Rounds once: ints of more than 53 bits go to float64 with their low bits folded into a sticky one."""
+    """Rounds once: ints of more than 53 bits go to float64 with their low bits folded into a sticky
+    one."""
     if source.kind not in ("i", "u") or source.bits < 64 or target.bits == 64:
         return round_to(target, value, toward_zero)
     negative = value < 0

@@ -1,10 +1,11 @@
 """The op table: what a row is, and the rules that all rows share.
 
-One idea: a fact about an op is written once, in its row; typing, folding, `tl.*`, the targets, the tests and the docs read
-it from here. The element-wise rows are in `elementwise.py`, the structural ones in `structural.py`.
+One idea: a fact about an op is written once, in its row; typing, folding, `tl.*`, the targets, the
+tests and the docs read it from here. The element-wise rows are in `elementwise.py`, the structural
+ones in `structural.py`.
 
-A type rule takes (operand types, attrs, regions) and returns the result types; it raises `Mismatch` with what was given
-and what is allowed. The builder and `check()` call the same rule.
+A type rule takes (operand types, attrs, regions) and returns the result types; it raises `Mismatch`
+with what was given and what is allowed. The builder and `check()` call the same rule.
 """
 
 from __future__ import annotations
@@ -48,13 +49,13 @@ Rule = Callable[[Sequence[Any], Mapping[str, Any], tuple[Region, ...]], Types]
 class Elementwise:
     """What makes a row element-wise: one meaning per element, alike on every target.
 
-    kinds: the kinds of operand element ("b", "i", "u", "f") it is defined for.
-    numpy: its meaning on held arrays of the compute type (float32 for small floats, rounded once after).
-    c: C template over `{0}`, `{1}`, …; `{f}` is "f" for f32 and "" for f64. A mapping chooses by IR type name, then kind.
-       A callable gets the operand texts and the element type.
-    llvm: instruction or `llvm.` intrinsic, by kind. expand: the meaning in terms of other rows, on `Expr` values, where
-       LLVM has no instruction. One of the two is given.
-    ulp: the largest allowed distance to the exact result in units of the last place of the compute type (0: exact).
+    kinds: the kinds of operand element ("b", "i", "u", "f") it is defined for. numpy: its meaning
+    on held arrays of the compute type (float32 for small floats, rounded once after). c: C template
+    over `{0}`, `{1}`, …; `{f}` is "f" for f32 and "" for f64. A mapping chooses by IR type name,
+    then kind. A callable gets the operand texts and the element type. llvm: instruction or `llvm.`
+    intrinsic, by kind. expand: the meaning in terms of other rows, on `Expr` values, where LLVM has
+    no instruction. One of the two is given. ulp: the largest allowed distance to the exact result
+    in units of the last place of the compute type (0: exact).
     """
 
     arity: int
@@ -70,10 +71,12 @@ class Elementwise:
     commutes: bool = False
     idempotent: bool = False
     identity: Mapping[str, Any] = field(default_factory=dict)
-    """By kind, e with f(x, e) = x, and f(e, x) = x where it commutes; "max", "min": the type's ends (or infinities)."""
+    """By kind, e with f(x, e) = x, and f(e, x) = x where it commutes; "max", "min": the type's ends
+    (or infinities)."""
     ulp: float = 0.0
     cost: int = 1
-    """About how many machine instructions a vector of elements takes: what is worth keeping rather than redoing."""
+    """About how many machine instructions a vector of elements takes: what is worth keeping rather
+    than redoing."""
     public: bool = False
     """`tl.<name>` and `tl.math.<name>` are made from this row."""
     signature: tuple[str, ...] = ("x", "y", "z")
@@ -81,7 +84,7 @@ class Elementwise:
 
 @dataclass(frozen=True)
 class Row:
-    """One op. `symbol` is its Python operator, where it has one; `regions` how many regions it has."""
+    """One op. `symbol` is its Python operator, where it has one; `regions` how many regions."""
 
     name: str
     doc: str

@@ -1,7 +1,8 @@
 """The rows of the structural ops: memory, shapes, reductions, control flow.
 
-One idea: beside its type rule a structural op has one function in each target, found by name; a test demands that the
-key sets are equal. A mask, `other` or value may be smaller than the pointer it goes with, never larger.
+One idea: beside its type rule a structural op has one function in each target, found by name; a
+test demands that the key sets are equal. A mask, `other` or value may be smaller than the pointer
+it goes with, never larger.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from .types import (
     BOOL,
     I32,
     PointerType,
+    Type,
     VectorType,
     element_of,
     shape_of,
@@ -130,7 +132,7 @@ def _store(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region
 
 
 def _atomic(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    pointer, value, mask = types
+    pointer = types[0]
     kinds = ATOMICS.get(attrs["kind"], "")
     element = pointee(pointer)
     need(
@@ -476,7 +478,7 @@ for _row in (
     ),
     Row(
         "hint",
-        "The operand, with what is known of it: multiples, contiguous runs, constant runs per axis.",
+        "The operand, with what is known of it per axis: multiples, contiguous and constant runs.",
         _same,
         {"multiple": (), "contiguous": (), "constant": ()},
     ),

@@ -1,8 +1,9 @@
 """The types of the IR and the facts about each element type, one row a type.
 
-One idea: everything that any part knows of a dtype (its names, width, float format) is a field of its row in `SCALARS`;
-the types are frozen and hashable, compare by value, and print as in the SSA text (`vector<16x32 x f32>`).
-The query methods (`is_fp16`, `primitive_bitwidth`, …) are Triton's public dtype interface.
+One idea: everything that any part knows of a dtype (its names, width, float format) is a field of
+its row in `SCALARS`; the types are frozen and hashable, compare by value, and print as in the SSA
+text (`vector<16x32 x f32>`). The query methods (`is_fp16`, `primitive_bitwidth`, …) are Triton's
+public dtype interface.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Any
 
 
 class TypeQueries:
-    """Triton's dtype questions, answered for scalars, pointers and blocks alike from the scalar type."""
+    """Triton's dtype questions, answered for scalars, pointers and blocks alike from the scalar
+    type."""
 
     @property
     def scalar(self) -> Any:
@@ -57,7 +59,8 @@ class TypeQueries:
         return self.is_floating() and self.scalar.bits > 8
 
     def __getattr__(self, name: str) -> Any:
-        """`is_fp16()`, `is_int64()`, `is_fp8e4nv()`, …: whether the scalar type has that Triton name."""
+        """`is_fp16()`, `is_int64()`, `is_fp8e4nv()`, …: whether the scalar type has that Triton
+        name."""
         if name.startswith("is_") and name[3:] in BY_TRITON_NAME:
             return lambda: self.scalar is BY_TRITON_NAME[name[3:]]
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
@@ -69,7 +72,8 @@ class ScalarType(TypeQueries):
 
     kind: "b" bool, "i" signed, "u" unsigned, "f" float. `name` is Triton's, `ir` the SSA text's.
     Floats: `exponent` and `mantissa` bits, `bias`, and how the format spells infinity and NaN:
-    "ieee" both; "fn" no infinity, NaN is all ones; "fnuz" no infinity, NaN is minus zero's pattern; "none" neither.
+    "ieee" both; "fn" no infinity, NaN is all ones; "fnuz" no infinity, NaN is minus zero's pattern;
+    "none" neither.
     """
 
     ir: str
@@ -134,7 +138,7 @@ class ScalarType(TypeQueries):
 
 @dataclass(frozen=True, repr=False)
 class PointerType(TypeQueries):
-    """The address of elements of a scalar or pointer type; `const` ones may not be stored through."""
+    """The address of elements of a scalar or pointer type; no stores through `const` ones."""
 
     element: ScalarType | PointerType
     const: bool = False
@@ -257,5 +261,6 @@ def with_element(ty: Type, element: Element) -> Type:
 
 
 def compute_type(element: ScalarType) -> ScalarType:
-    """The type arithmetic of this element type is done in: f32 for floats below 32 bits, else itself."""
+    """The type arithmetic of this element type is done in: f32 for floats below 32 bits, else
+    itself."""
     return F32 if element.kind == "f" and element.bits < 32 else element

@@ -1,13 +1,14 @@
 """What a launch hands to a target: numbers, and buffers for pointers.
 
-One idea: however an array came (NumPy, torch, CuPy, DLPack), a target sees an address, a size in bytes and the owner that
-keeps it alive; so targets know no array library.
+One idea: however an array came (NumPy, torch, CuPy, DLPack), a target sees an address, a size in
+bytes and the owner that keeps it alive; so targets know no array library.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ..ir.types import PointerType
 
@@ -16,8 +17,9 @@ from ..ir.types import PointerType
 class Buffer:
     """The memory of one array argument.
 
-    `address` is that of its first element (what the kernel gets); `nbytes` how much of it lies from there on, None where
-    that is not known (a bare pointer); `before` the bytes that lie before it (negative strides).
+    `address` is that of its first element (what the kernel gets); `nbytes` how much of it lies from
+    there on, None where that is not known (a bare pointer); `before` the bytes that lie before it
+    (negative strides).
     """
 
     type: PointerType
@@ -43,4 +45,4 @@ def any_overlap(arguments: Sequence[Argument]) -> bool:
     if any(buffer.nbytes is None for buffer in buffers):
         return True
     spans = sorted(buffer.span for buffer in buffers)
-    return any(left[1] > right[0] for left, right in zip(spans, spans[1:]))
+    return any(left[1] > right[0] for left, right in pairwise(spans))
