@@ -3,16 +3,15 @@
 `make demo` runs this file.
 """
 
-import numpy as np
-
 import matmul
+import numpy as np
 import sigmoid
 import softmax
 import vector_add
 
 
 def show_stages() -> None:
-    """NumPy arguments and no target: compile only, and show what the compiler made of add_kernel."""
+    """NumPy arguments and no target compile only: what the compiler made of add_kernel."""
     x, y, out = np.zeros((3, 1000), np.float32)
     _, ssa, cuda = vector_add.add_kernel[(4,)](x, y, out, x.size, BLOCK=256)
     print("The typed SSA of add_kernel:\n")

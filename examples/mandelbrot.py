@@ -1,6 +1,6 @@
 """The Mandelbrot set as a picture: a program iterates a block of pixels until all have escaped.
 
-    python examples/mandelbrot.py mandelbrot.png
+python examples/mandelbrot.py mandelbrot.png
 """
 
 import sys

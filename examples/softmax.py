@@ -1,6 +1,7 @@
 """Softmax of every row: one program a row, the whole row in one block.
 
-The row is read once; its maximum and sum are reductions, so what a GPU would keep in registers a CPU keeps in cache.
+The row is read once; its maximum and sum are reductions, so what a GPU would keep in registers a
+CPU keeps in cache.
 """
 
 import numpy as np

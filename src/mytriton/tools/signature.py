@@ -1,9 +1,10 @@
-"""A kernel's signature in words, and a guess where none is given: for looking at kernels without running them.
+"""A kernel's signature in words, and a guess where none is given: for looking at kernels without
+running them.
 
     x=*fp32, n=i32, BLOCK=256, DTYPE=fp16      # pointers with *, run-time types, constexpr values
 
-One idea: to show any stage of a kernel only its parameters' types and constexprs are needed. A parameter that the kernel's
-source uses as an address is guessed to be `*fp32`, any other `i32`.
+One idea: to show any stage of a kernel only its parameters' types and constexprs are needed. A
+parameter that the kernel's source uses as an address is guessed to be `*fp32`, any other `i32`.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ def parse_signature(text: str) -> dict[str, Any]:
         item = ITEM.match(text, position)
         if item is None:
             raise SignatureError(
-                f"cannot read the signature at {text[position:]!r}: write name=*fp32, name=i32 or name=256"
+                f"cannot read the signature at {text[position:]!r}: "
+                "write name=*fp32, name=i32 or name=256"
             )
         name, value = item[1], item[2].strip()
         given[name] = parse_type(value) or parse_value(value)

@@ -1,0 +1,109 @@
+"""What this machine has, and which targets work on it: `mytriton doctor`.
+
+One idea: a line of the report is a check that does the thing (compiles, loads, runs a small
+kernel), not one that looks for a file.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line: what was checked, whether it works, and the detail or what to install."""
+
+    name: str
+    works: bool
+    detail: str
+
+
+def report() -> list[Finding]:
+    """Every check's finding, targets last."""
+    return [_attempt(name, check) for name, check in CHECKS.items()]
+
+
+def _attempt(name: str, check: Callable[[], str]) -> Finding:
+    try:
+        return Finding(name, True, check())
+    except Exception as error:  # whatever fails is the finding
+        return Finding(name, False, str(error).strip().split("\n")[0] or type(error).__name__)
+
+
+def _package(name: str, need: str) -> Callable[[], str]:
+    def check() -> str:
+        try:
+            return importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            raise RuntimeError(f"not installed; {need}") from None
+
+    return check
+
+
+def _machine() -> str:
+    return f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+
+
+def _llvm() -> str:
+    from llvmlite import binding
+
+    version = ".".join(map(str, binding.llvm_version_info))
+    return f"LLVM {version} for {binding.get_host_cpu_name()}"
+
+
+def _compiler() -> str:
+    path = shutil.which("g++") or shutil.which("clang++")
+    if path is None:
+        raise RuntimeError("no C++ compiler; cudasim needs g++ or clang++")
+    return path
+
+
+def _nvrtc() -> str:
+    from ..targets.cuda import nvrtc
+
+    nvrtc.ptx('extern "C" __global__ void empty() {}', "sm_80")
+    return "compiles CUDA C++ without a GPU"
+
+
+def _gpu() -> str:
+    try:
+        import cupy
+    except ImportError:
+        raise RuntimeError("no CuPy; pip install 'mytriton[cuda13]' where there is a GPU") from None
+    properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
+    return str(properties["name"].decode())
+
+
+def _target(name: str) -> Callable[[], str]:
+    def check() -> str:
+        from ._doctor_kernel import double_kernel
+
+        x = np.arange(5, dtype=np.float32)
+        out = np.zeros_like(x)
+        double_kernel[(1,)](x, out, x.size, BLOCK=8, target=name)
+        if not np.array_equal(out, 2 * x):
+            raise RuntimeError(f"a small kernel gave {out}, not {2 * x}")
+        return "runs a small kernel"
+
+    return check
+
+
+CHECKS: dict[str, Callable[[], str]] = {
+    "machine": _machine,
+    "numpy": _package("numpy", "pip install numpy"),
+    "llvm": _llvm,
+    "C++ compiler": _compiler,
+    "torch (optional)": _package("torch", "pip install 'mytriton[torch]'"),
+    "NVRTC (optional)": _nvrtc,
+    "GPU (optional)": _gpu,
+    "target interpret": _target("interpret"),
+    "target cpu": _target("cpu"),
+    "target cudasim": _target("cudasim"),
+}
