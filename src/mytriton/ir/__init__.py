@@ -2,6 +2,7 @@
 text forms."""
 
 from . import elementwise as _elementwise
+from . import regions as _regions
 from . import structural as _structural
 
-del _elementwise, _structural
+del _elementwise, _regions, _structural

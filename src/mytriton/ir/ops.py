@@ -84,7 +84,13 @@ class Elementwise:
 
 @dataclass(frozen=True)
 class Row:
-    """One op. `symbol` is its Python operator, where it has one; `regions` how many regions."""
+    """One op. `symbol` is its Python operator, where it has one; `regions` how many regions.
+
+    operands: their names, for people; the last may be `*rest`. label: its name in the expression
+    view, else the capitalised `name`. demand: the order in which its operands are computed, where
+    that is not their own. inside: what its regions are: "loop" or "branch" control flow, which may
+    have effects; "function" may not. joiner: the word between its two regions in the text.
+    """
 
     name: str
     doc: str
@@ -94,6 +100,11 @@ class Row:
     regions: int = 0
     symbol: str = ""
     element: Elementwise | None = None
+    operands: tuple[str, ...] = ()
+    label: str = ""
+    demand: tuple[int, ...] = ()
+    inside: str = "function"
+    joiner: str = ""
 
 
 TABLE: dict[str, Row] = {}
@@ -104,6 +115,11 @@ def add_row(row: Row) -> Row:
     assert row.name not in TABLE, f"two rows named {row.name}"
     TABLE[row.name] = row
     return row
+
+
+def structural(name: str, operands: str, doc: str, rule: Rule, **fields: Any) -> Row:
+    """Adds a structural row; `operands` are their names, `fields` the others of `Row`."""
+    return add_row(Row(name, doc, rule, operands=tuple(operands.split()), **fields))
 
 
 def need(condition: bool, message: str) -> None:
@@ -148,3 +164,12 @@ def elementwise_rule(row: Elementwise) -> Rule:
 def kind_names(kinds: str) -> str:
     names = {"b": "bool", "i": "signed ints", "u": "unsigned ints", "f": "floats", "p": "pointers"}
     return ", ".join(names[kind] for kind in kinds)
+
+
+def along(types: Sequence[Any], axis: int) -> tuple[int, ...]:
+    """The one shape of the operands, of which axis is an axis."""
+    shapes = {shape_of(ty) for ty in types}
+    need(len(shapes) == 1, f"operands of one shape expected, got {', '.join(map(str, types))}")
+    shape = shapes.pop()
+    need(0 <= axis < len(shape), f"axis {axis} is not one of shape {shape}")
+    return shape

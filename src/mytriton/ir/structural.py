@@ -1,4 +1,4 @@
-"""The rows of the structural ops: memory, shapes, reductions, control flow.
+"""The rows of the structural ops without regions: memory, shapes, casts, sorts, dot, prints.
 
 One idea: beside its type rule a structural op has one function in each target, found by name; a
 test demands that the key sets are equal. A mask, `other` or value may be smaller than the pointer
@@ -12,7 +12,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .nodes import Region
-from .ops import REQUIRED, Effect, Mismatch, Row, Types, add_row, broadcast_shapes, kind_names, need
+from .ops import (
+    REQUIRED,
+    Effect,
+    Mismatch,
+    Types,
+    along,
+    broadcast_shapes,
+    kind_names,
+    need,
+    structural,
+)
 from .types import (
     BOOL,
     I32,
@@ -218,39 +228,8 @@ def _slice(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region
     return (with_shape(element_of(ty), shape),)
 
 
-def _along(types: Sequence[Any], axis: int) -> tuple[int, ...]:
-    """The one shape of the operands, of which axis is an axis."""
-    shapes = {shape_of(ty) for ty in types}
-    need(len(shapes) == 1, f"operands of one shape expected, got {', '.join(map(str, types))}")
-    shape = shapes.pop()
-    need(0 <= axis < len(shape), f"axis {axis} is not one of shape {shape}")
-    return shape
-
-
-def _combiner(types: Sequence[Any], region: Region) -> None:
-    """A region of two values an operand that gives one an operand, all scalar."""
-    elements = tuple(element_of(ty) for ty in types)
-    given = tuple(param.ty for param in region.params)
-    need(given == elements * 2, f"the combine function must take {elements * 2}, takes {given}")
-    results = region.result_types
-    need(results == elements, f"the combine function must return {elements}, returns {results}")
-
-
-def _reduce(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    axis = attrs["axis"]
-    shape = _along(types, axis)
-    _combiner(types, regions[0])
-    return tuple(with_shape(element_of(ty), shape[:axis] + shape[axis + 1 :]) for ty in types)
-
-
-def _scan(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    _along(types, attrs["axis"])
-    _combiner(types, regions[0])
-    return tuple(types)
-
-
 def _sort(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    _along(types, attrs["axis"])
+    along(types, attrs["axis"])
     return tuple(types)
 
 
@@ -286,56 +265,6 @@ def _dot(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, 
     return (acc,)
 
 
-def _for(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    bounds, carried, region = types[:3], tuple(types[3:]), regions[0]
-    same = len(set(bounds)) == 1 and bounds[0].kind in "iu"
-    need(same, f"loop bounds need one int type, got {', '.join(map(str, bounds))}")
-    given = tuple(param.ty for param in region.params)
-    need(
-        given == (bounds[0], *carried),
-        f"the loop body takes {given}, is given {(bounds[0], *carried)}",
-    )
-    need(
-        region.result_types == carried,
-        f"the loop carries {carried} but its body gives {region.result_types}",
-    )
-    return carried
-
-
-def _while(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    carried, (test, body) = tuple(types), regions
-    for region in regions:
-        given = tuple(param.ty for param in region.params)
-        need(given == carried, f"a region of the loop takes {given}, is given {carried}")
-    need(
-        test.result_types == (BOOL,),
-        f"the loop's condition must be one bool, got {test.result_types}",
-    )
-    need(
-        body.result_types == carried,
-        f"the loop carries {carried} but its body gives {body.result_types}",
-    )
-    return carried
-
-
-def _if(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    need(tuple(types) == (BOOL,), f"the condition must be one bool, got {types[0]}")
-    then, other = regions
-    same = then.result_types == other.result_types and not then.params and not other.params
-    need(same, f"the branches give {then.result_types} and {other.result_types}")
-    return then.result_types
-
-
-def _map(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    shape = broadcast_shapes([shape_of(ty) for ty in types])
-    given = tuple(param.ty for param in regions[0].params)
-    need(
-        given == tuple(map(element_of, types)),
-        f"the function takes {given}, is given {tuple(types)}",
-    )
-    return tuple(with_shape(element_of(ty), shape) for ty in regions[0].result_types)
-
-
 def _nothing(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
     return ()
 
@@ -368,119 +297,146 @@ ATOMICS = {
 _HINTS = {"cache": "", "eviction": ""}
 _SYNC = {"sem": "acq_rel", "scope": "gpu"}
 
-for _row in (
-    Row(
-        "program_id",
-        "The index of this program along a grid axis.",
-        _axis_program,
-        {"axis": REQUIRED},
-    ),
-    Row("num_programs", "The extent of the grid along an axis.", _axis_program, {"axis": REQUIRED}),
-    Row("arange", "The ints start … end-1.", _arange, {"start": REQUIRED, "end": REQUIRED}),
-    Row(
-        "broadcast", "Stretches a scalar or extents 1 to a shape.", _broadcast, {"shape": REQUIRED}
-    ),
-    Row("cast", "Converts element by element.", _cast, {"to": REQUIRED, "rounding": "rtne"}),
-    Row("bitcast", "Reads the same bits as another type.", _bitcast, {"to": REQUIRED}),
-    Row("select", "The second operand where the first is true, else the third.", _select),
-    Row("addptr", "The address `offset` elements past `base`.", _addptr),
-    Row(
-        "load",
-        "Reads memory: pointer, mask, other.",
-        _load,
-        {**_HINTS, "volatile": False},
-        Effect.READ,
-    ),
-    Row("store", "Writes memory: pointer, value, mask.", _store, _HINTS, Effect.WRITE),
-    Row(
-        "atomic",
-        "Read-modify-write: pointer, value, mask; gives the old value.",
-        _atomic,
-        {"kind": REQUIRED, **_SYNC},
-        Effect.WRITE,
-    ),
-    Row(
-        "atomic_cas",
-        "Writes the value where memory equals the expected bits; gives the old value.",
-        _atomic_cas,
-        _SYNC,
-        Effect.WRITE,
-    ),
-    Row(
-        "reshape",
-        "The same elements in row-major order under another shape.",
-        _reshape,
-        {"shape": REQUIRED},
-    ),
-    Row(
-        "trans",
-        "Axis i of the result is axis order[i] of the operand.",
-        _trans,
-        {"order": REQUIRED},
-    ),
-    Row("join", "Two blocks along a new last axis.", _join),
-    Row("split", "The two halves of a last axis of extent 2.", _split),
-    Row("cat", "Two blocks one after the other along an axis.", _cat, {"axis": REQUIRED}),
-    Row("gather", "Elements picked along an axis by an index block.", _gather, {"axis": REQUIRED}),
-    Row(
-        "slice",
-        "The part of a shape at a constant place.",
-        _slice,
-        {"starts": REQUIRED, "shape": REQUIRED},
-    ),
-    Row("reduce", "Combines along an axis, in order.", _reduce, {"axis": REQUIRED}, regions=1),
-    Row(
-        "scan",
-        "Running combinations along an axis.",
-        _scan,
-        {"axis": REQUIRED, "reverse": False},
-        regions=1,
-    ),
-    Row(
-        "sort",
-        "Sorts stably along an axis by the first operand, carrying the others.",
-        _sort,
-        {"axis": REQUIRED, "descending": False},
-    ),
-    Row("histogram", "Counts of 0 … bins-1: value, mask.", _histogram, {"bins": REQUIRED}),
-    Row("dot", "Matrix product plus accumulator: a, b, acc.", _dot, {"precision": "ieee"}),
-    Row(
-        "for",
-        "lo, hi, step, carried values; the body takes the index and the carried values.",
-        _for,
-        {"hints": ()},
-        regions=1,
-    ),
-    Row("while", "Carried values; a condition region and a body region.", _while, regions=2),
-    Row("if", "One condition; two regions.", _if, regions=2),
-    Row("map", "A scalar function applied to every element.", _map, regions=1),
-    Row("yield", "Ends a region with its results.", _nothing),
-    Row(
-        "assert",
-        "Stops the launch where the condition is false: condition, mask.",
-        _condition,
-        {"message": ""},
-        Effect.WRITE,
-    ),
-    Row(
-        "print",
-        "Shows values once a program.",
-        _nothing,
-        {"prefix": "", "hex": False},
-        Effect.WRITE,
-    ),
-    Row("assume", "A scalar condition the compiler may rely on.", _condition, effect=Effect.WRITE),
-    Row(
-        "barrier",
-        "Orders the memory accesses of the program's threads.",
-        _nothing,
-        effect=Effect.WRITE,
-    ),
-    Row(
-        "hint",
-        "The operand, with what is known of it per axis: multiples, contiguous and constant runs.",
-        _same,
-        {"multiple": (), "contiguous": (), "constant": ()},
-    ),
-):
-    add_row(_row)
+
+_AXIS = {"axis": REQUIRED}
+_SHAPE = {"shape": REQUIRED}
+_WRITE = Effect.WRITE
+_LOAD = {**_HINTS, "volatile": False}
+_HINT = {"multiple": (), "contiguous": (), "constant": ()}
+
+structural(
+    "program_id", "", "The index of this program along a grid axis.", _axis_program, attrs=_AXIS
+)
+structural("num_programs", "", "The extent of the grid along an axis.", _axis_program, attrs=_AXIS)
+structural(
+    "arange", "", "The ints start … end-1.", _arange, attrs={"start": REQUIRED, "end": REQUIRED}
+)
+structural(
+    "broadcast", "value", "Stretches a scalar or extents 1 to a shape.", _broadcast, attrs=_SHAPE
+)
+structural(
+    "cast",
+    "value",
+    "Converts element by element.",
+    _cast,
+    attrs={"to": REQUIRED, "rounding": "rtne"},
+)
+structural(
+    "bitcast", "value", "Reads the same bits as another type.", _bitcast, attrs={"to": REQUIRED}
+)
+structural(
+    "select",
+    "condition left right",
+    "The second operand where the first is true, else the third.",
+    _select,
+)
+structural(
+    "addptr", "base offset", "The address `offset` elements past `base`.", _addptr, label="AddPtr"
+)
+structural("load", "ptr mask other", "Reads memory.", _load, attrs=_LOAD, effect=Effect.READ)
+structural(
+    "store",
+    "ptr value mask",
+    "Writes memory.",
+    _store,
+    attrs=_HINTS,
+    effect=_WRITE,
+    demand=(1, 0, 2),
+)
+structural(
+    "atomic",
+    "ptr value mask",
+    "Read-modify-write; gives the old value.",
+    _atomic,
+    attrs={"kind": REQUIRED, **_SYNC},
+    effect=_WRITE,
+    demand=(1, 0, 2),
+)
+structural(
+    "atomic_cas",
+    "ptr expected value",
+    "Writes the value where memory equals the expected bits; gives the old value.",
+    _atomic_cas,
+    attrs=_SYNC,
+    effect=_WRITE,
+    demand=(1, 2, 0),
+)
+structural(
+    "reshape",
+    "value",
+    "The same elements in row-major order under another shape.",
+    _reshape,
+    attrs=_SHAPE,
+)
+structural(
+    "trans",
+    "value",
+    "Axis i of the result is axis order[i] of the operand.",
+    _trans,
+    attrs={"order": REQUIRED},
+)
+structural("join", "left right", "Two blocks along a new last axis.", _join)
+structural("split", "value", "The two halves of a last axis of extent 2.", _split)
+structural("cat", "left right", "Two blocks one after the other along an axis.", _cat, attrs=_AXIS)
+structural(
+    "gather",
+    "source index",
+    "Elements picked along an axis by an index block.",
+    _gather,
+    attrs=_AXIS,
+)
+structural(
+    "slice",
+    "value",
+    "The part of a shape at a constant place.",
+    _slice,
+    attrs={"starts": REQUIRED, **_SHAPE},
+)
+structural(
+    "sort",
+    "*values",
+    "Sorts stably along an axis by the first operand, carrying the others.",
+    _sort,
+    attrs={**_AXIS, "descending": False},
+)
+structural("histogram", "value mask", "Counts of 0 … bins-1.", _histogram, attrs={"bins": REQUIRED})
+structural(
+    "dot", "left right acc", "Matrix product plus accumulator.", _dot, attrs={"precision": "ieee"}
+)
+structural(
+    "assert",
+    "condition mask",
+    "Stops the launch where the condition is false.",
+    _condition,
+    attrs={"message": ""},
+    effect=_WRITE,
+)
+structural(
+    "print",
+    "*values",
+    "Shows values once a program.",
+    _nothing,
+    attrs={"prefix": "", "hex": False},
+    effect=_WRITE,
+)
+structural(
+    "assume",
+    "condition",
+    "A scalar condition the compiler may rely on.",
+    _condition,
+    effect=_WRITE,
+)
+structural(
+    "barrier",
+    "",
+    "Orders the memory accesses of the program's threads.",
+    _nothing,
+    effect=_WRITE,
+)
+structural(
+    "hint",
+    "value",
+    "The operand, with what is known of it per axis: multiples, contiguous and constant runs.",
+    _same,
+    attrs=_HINT,
+)

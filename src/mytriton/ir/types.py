@@ -158,7 +158,7 @@ class PointerType(TypeQueries):
 
     @property
     def ir(self) -> str:
-        return f"ptr<{self.element.ir}>"
+        return f"ptr<{'const ' * self.const}{self.element.ir}>"
 
     def __repr__(self) -> str:
         return self.ir
