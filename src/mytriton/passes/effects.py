@@ -1,0 +1,54 @@
+"""What an op does to memory, regions included.
+
+One idea: an op's effect is the strongest of its row's and of everything inside its regions, so a
+loop that only computes is as free to move as an addition. A volatile load counts as a write: it is
+never dropped, repeated or moved across another access.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..ir.nodes import Op, Operand, Param, Region, Value, walk
+from ..ir.ops import TABLE, Effect
+
+
+def effect(op: Op) -> Effect:
+    """The strongest effect of the op and of what its regions contain."""
+    own = Effect.WRITE if op.attrs.get("volatile") else TABLE[op.name].effect
+    if not op.regions or own is Effect.WRITE:
+        return own
+    return max((effect(inner) for region in op.regions for inner in region.ops), default=own)
+
+
+class Effects(dict[Op, Effect]):
+    """`effect`, computed once an op: `effects[op]`."""
+
+    def __missing__(self, op: Op) -> Effect:
+        own = Effect.WRITE if op.attrs.get("volatile") else TABLE[op.name].effect
+        for region in op.regions:
+            for inner in region.ops:
+                own = max(own, self[inner])
+        self[op] = own
+        return own
+
+
+def free_values(op: Op) -> list[Value | Param]:
+    """What the op's regions use and do not define, in order of use, each once."""
+    inside: set[Value | Param] = {param for region in op.regions for param in region.params}
+    used: dict[Value | Param, None] = {}
+    for region in op.regions:
+        for inner in walk(region):
+            inside.update(inner.results)
+            inside.update(param for deeper in inner.regions for param in deeper.params)
+            used.update(dict.fromkeys(_values(inner.operands)))
+    return [value for value in used if value not in inside]
+
+
+def _values(operands: tuple[Operand, ...]) -> Iterator[Value | Param]:
+    return (operand for operand in operands if isinstance(operand, (Value, Param)))
+
+
+def uses(region: Region) -> set[Value | Param]:
+    """Everything that some op of the region, or of the regions inside, takes as an operand."""
+    return {value for op in walk(region) for value in _values(op.operands)}

@@ -1,0 +1,29 @@
+"""What is done to a traced function before a target gets it.
+
+One idea: the body of `optimize` is the table of contents of this package. Every pass takes and
+gives a function with regions and keeps its meaning; with MYTRITON_CHECK=1 the verifier runs after
+each and names the pass whose result it refuses.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from ..ir.check import check
+from ..ir.nodes import Function
+from .order import order
+
+Pass = Callable[[Function], Function]
+
+PASSES: tuple[Pass, ...] = (order,)
+
+
+def optimize(function: Function) -> Function:
+    """The function that targets compile."""
+    checking = os.environ.get("MYTRITON_CHECK") == "1"
+    for step in PASSES:
+        function = step(function)
+        if checking:
+            check(function, f"after {step.__name__}")
+    return function
