@@ -85,3 +85,16 @@ class CompileTypeError(CompileError, TypeError):
 
 class CompileValueError(CompileError, ValueError):
     """A value that is not allowed there, or a kernel that a target cannot lower."""
+
+
+class KernelError(CompileError, RuntimeError):
+    """A fault found while a kernel ran; it names the program and, for a block, the lane."""
+
+
+class KernelMemoryError(KernelError, IndexError):
+    """An access by a masked-on lane to memory that belongs to no argument, or that may not be
+    written."""
+
+
+class KernelAssertionError(KernelError, AssertionError):
+    """A `tl.device_assert` or `tl.assume` that does not hold."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .nodes import Region
+from .nodes import Op, Region
 from .types import BOOL, ScalarType, Type, element_of, shape_of, with_shape
 
 
@@ -173,3 +173,8 @@ def along(types: Sequence[Any], axis: int) -> tuple[int, ...]:
     shape = shapes.pop()
     need(0 <= axis < len(shape), f"axis {axis} is not one of shape {shape}")
     return shape
+
+
+def attribute(op: Op, name: str) -> Any:
+    """An attribute of an op: what it was given, else its row's default."""
+    return op.attrs[name] if name in op.attrs else TABLE[op.name].attrs[name]

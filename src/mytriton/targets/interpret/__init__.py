@@ -1,0 +1,64 @@
+"""The interpreter: THE definition of what every op means, in NumPy, a block at a time.
+
+One idea: a program's values are arrays (`ir/numeric.py` says how each type is held), an op is a
+function from arrays to arrays, and a launch runs its programs one after the other. Every other
+target is compared with this one.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from ...ir.nodes import Function, Param, Value, walk
+from ...ir.numeric import Array, canonical, held_dtype
+from ...ir.types import ScalarType
+from ..memory import Argument, Buffer
+from .memory import Index, Memory
+from .program import MEANINGS, Launch, Program, makes_pointers
+from .turns import Turns
+
+__all__ = ["MEANINGS", "run"]
+
+
+def run(
+    function: Function,
+    arguments: Sequence[Argument],
+    grid: tuple[int, int, int],
+    programs: Iterable[Index] | None = None,
+) -> None:
+    """Runs the function for every program of the grid, or for the `programs` named; the buffers are
+    written.
+
+    Raises KernelError, at the kernel's line, for accesses outside every buffer, failed assertions
+    and deadlocks.
+    """
+    assert len(arguments) == len(function.params), "as many arguments as params"
+    given = list(zip(function.params, arguments))
+    loops = any(op.name == "while" for op in walk(function.body))
+    buffers = [(param.name, a) for param, a in given if isinstance(a, Buffer)]
+    memory = Memory(buffers, anywhere=makes_pointers(function.body), watch=loops)
+    params: dict[Value | Param, Array] = {param: hold(param, a) for param, a in given}
+    launch = Launch(grid, memory)
+
+    def body(index: Index) -> None:
+        Program(launch, index, dict(params)).run(function.body, ())
+
+    launch.turns = Turns(every(grid) if programs is None else programs, body, memory.count)
+    launch.turns.run()
+
+
+def every(grid: tuple[int, int, int]) -> Iterator[Index]:
+    """The programs of a grid, the first axis fastest."""
+    for z, y, x in itertools.product(*map(range, reversed(grid))):
+        yield x, y, z
+
+
+def hold(param: Param, argument: Argument) -> Array:
+    """An argument as the interpreter holds it: an address, or a number in the param's type."""
+    if isinstance(argument, Buffer):
+        return np.array(argument.address, np.int64)
+    assert isinstance(param.ty, ScalarType), f"`{param.name}` is a number, its type {param.ty}"
+    return np.array(canonical(param.ty, argument), held_dtype(param.ty))

@@ -1,0 +1,71 @@
+"""What loops and branches mean: a region is run with arrays for its params and gives arrays.
+
+One idea: control flow has one Python statement each, because regions are structured. A `while`
+reports every iteration to the turns (see `turns.py`), so that a program that waits for another lets
+it run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...errors import KernelError
+from ...ir.nodes import Op, Region, walk
+from ...ir.numeric import Array
+from ...ir.ops import attribute
+from .blocks import Arrays, Meaning
+
+if TYPE_CHECKING:
+    from .program import Program
+
+
+def _for(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
+    low, high, step, *carried = values
+    if not step:
+        raise KernelError(f"range() with a step of 0, in program {program.index}", op.where)
+    for index in range(int(low), int(high), int(step)):
+        carried = list(program.run(op.regions[0], [low.dtype.type(index), *carried]))
+    return tuple(carried)
+
+
+def _while(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
+    test, body = op.regions
+    carried, waits = tuple(values), _waits(op.regions)
+    while program.run(test, carried)[0]:
+        before, carried = carried, tuple(program.run(body, carried))
+        same = all(map(_equal_bits, before, carried))
+        if same or waits:
+            program.pause(op.where, same)
+    return carried
+
+
+def _waits(regions: tuple[Region, ...]) -> bool:
+    """Whether a loop may be waiting for other programs: it has an atomic, a volatile load, or a
+    condition that loads."""
+    if any(op.name == "load" for op in walk(regions[0])):
+        return True
+    return any(is_meeting(op) for region in regions for op in walk(region))
+
+
+def is_meeting(op: Op) -> bool:
+    """Whether the op is one by which programs meet: an atomic or a load that must see others'
+    stores."""
+    if op.name == "load":
+        return bool(attribute(op, "volatile")) or attribute(op, "cache") == ".cv"
+    return op.name in ("atomic", "atomic_cas")
+
+
+def _equal_bits(left: Array, right: Array) -> bool:
+    return left is right or left.tobytes() == right.tobytes()
+
+
+def _if(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
+    return tuple(program.run(op.regions[0 if values[0] else 1], ()))
+
+
+def _yield(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
+    return tuple(values)
+
+
+MEANINGS: dict[str, Meaning] = {"for": _for, "while": _while, "if": _if, "yield": _yield}

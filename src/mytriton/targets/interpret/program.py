@@ -1,0 +1,105 @@
+"""One program of a launch: the values it has computed, and how it runs a region.
+
+One idea: running is a dictionary look-up an op. An element-wise op's meaning is in its row; a
+structural op's is the function of its name in `MEANINGS`, whose keys are those rows, no more and no
+fewer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...errors import Where
+from ...ir.fold import evaluate
+from ...ir.nodes import Const, Op, Operand, Param, Region, Value, walk
+from ...ir.numeric import Array
+from ...ir.ops import TABLE
+from ...ir.types import element_of
+from . import blocks, combine, control, effects
+from .blocks import Meaning, constant_array
+from .memory import Index, Memory
+from .turns import Turns
+
+MEANINGS: dict[str, Meaning] = {
+    **blocks.MEANINGS,
+    **combine.MEANINGS,
+    **effects.MEANINGS,
+    **control.MEANINGS,
+}
+
+
+@dataclass
+class Launch:
+    """What the programs of a launch share."""
+
+    grid: tuple[int, int, int]
+    memory: Memory
+    turns: Turns | None = None
+
+
+class Program:
+    """One program: its place in the grid and the array of every value it has computed so far."""
+
+    def __init__(self, launch: Launch, index: Index, values: dict[Value | Param, Array]) -> None:
+        self.launch = launch
+        self.index = index
+        self.values = values
+
+    def value(self, operand: Operand) -> Any:
+        """The operand's array; None of an absent operand."""
+        if operand is None:
+            return None
+        if isinstance(operand, Const):
+            return constant_array(operand.value, operand.ty)
+        return self.values[operand]
+
+    def run(self, region: Region, arguments: Sequence[Array]) -> Sequence[Array]:
+        """The arrays that the region yields for these arguments."""
+        self.values.update(zip(region.params, arguments))
+        results: Sequence[Array] = ()
+        for op in region.ops:
+            results = self.perform(op)
+            self.values.update(zip(op.results, results))
+        return results
+
+    def perform(self, op: Op) -> Sequence[Array]:
+        """The op's results, from its operands' arrays."""
+        values = [self.value(operand) for operand in op.operands]
+        row = TABLE[op.name].element
+        if row is None:
+            return MEANINGS[op.name](self, op, values)
+        operand = op.operands[0]
+        assert operand is not None
+        element, result = element_of(operand.ty), element_of(op.types[0])
+        return (evaluate(row, element, result, values),)  # type: ignore[arg-type]
+
+    def run_over(
+        self, region: Region, arguments: Sequence[Array], shape: tuple[int, ...]
+    ) -> list[Array]:
+        """A region of scalars run for every element of arrays of one shape.
+
+        All at once, or element by element where it branches, since each element may go its own way.
+        """
+        if any(op.regions for op in region.ops):
+            return self._run_each(region, arguments, shape)
+        return [np.broadcast_to(made, shape) for made in self.run(region, arguments)]
+
+    def _run_each(
+        self, region: Region, arguments: Sequence[Array], shape: tuple[int, ...]
+    ) -> list[Array]:
+        rows = [self.run(region, [a[place] for a in arguments]) for place in np.ndindex(shape)]
+        return [np.reshape(np.stack(column), shape) for column in zip(*rows)]
+
+    def pause(self, where: Where, same: bool) -> None:
+        """Lets the other programs run; see `Turns.pause`."""
+        if self.launch.turns is not None:
+            self.launch.turns.pause(self.index, where, same)
+
+
+def makes_pointers(region: Region) -> bool:
+    """Whether the code gets pointers from elsewhere than its arguments."""
+    return any(effects.leads_elsewhere(op) for op in walk(region))

@@ -1,0 +1,75 @@
+"""Small IR functions and launches for the interpreter's tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mytriton.errors import Location
+from mytriton.ir.build import BRANCH, LOOP, Builder, current, emit, using
+from mytriton.ir.nodes import Function, Operand, Param, Region
+from mytriton.ir.types import BY_IR_NAME, PointerType, Type, VectorType
+from mytriton.targets.interpret import run
+from mytriton.targets.memory import Argument, Buffer
+
+LINE = (Location("kernel.py", 7, "kernel"),)
+
+
+def kernel(body: Callable[..., None], **params: Type) -> Function:
+    """The function whose body is emitted by `body`, called with its params; every op is at LINE."""
+    given = [Param(name, ty) for name, ty in params.items()]
+    with using(Builder(where=LINE)) as builder:
+        body(*given)
+        return builder.function("kernel", given)
+
+
+def region(body: Callable[..., Any], *types: Type, kind: str = BRANCH) -> Region:
+    """The region that `body` emits, called with params of these types."""
+    params = [Param(f"a{number}", ty) for number, ty in enumerate(types)]
+    return current().region(kind, params, lambda *given: as_tuple(body(*given)))
+
+
+def loop(body: Callable[..., Any], *types: Type) -> Region:
+    return region(body, *types, kind=LOOP)
+
+
+def as_tuple(values: Any) -> tuple[Operand, ...]:
+    return values if isinstance(values, tuple) else () if values is None else (values,)
+
+
+def several(
+    name: str, *operands: Operand, regions: tuple[Region, ...] = (), **attrs: Any
+) -> tuple[Operand, ...]:
+    """All the results of an op."""
+    return current().emit(name, operands, attrs, regions)
+
+
+def at(pointer: Operand, start: int, end: int) -> Operand:
+    """The addresses of elements start … end-1."""
+    return emit("addptr", pointer, emit("arange", start=start, end=end))
+
+
+def ptr(name: str) -> PointerType:
+    return PointerType(BY_IR_NAME[name])
+
+
+def block(shape: int | tuple[int, ...], name: str) -> VectorType:
+    return VectorType(shape if isinstance(shape, tuple) else (shape,), BY_IR_NAME[name])
+
+
+def buffer(array: np.ndarray[Any, Any], ty: PointerType, writable: bool = True) -> Buffer:
+    address = array.__array_interface__["data"][0]
+    return Buffer(ty, address, array.nbytes, array, writable)
+
+
+def launch(
+    function: Function, *arguments: Any, grid: tuple[int, int, int] = (1, 1, 1), **options: Any
+) -> None:
+    """Runs the function; an array becomes the buffer of its param's type."""
+    given: list[Argument] = []
+    for param, argument in zip(function.params, arguments, strict=True):
+        array = isinstance(argument, np.ndarray)
+        given.append(buffer(argument, param.ty) if array else argument)
+    run(function, given, grid, **options)
