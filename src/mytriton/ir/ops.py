@@ -84,12 +84,13 @@ class Elementwise:
 
 @dataclass(frozen=True)
 class Row:
-    """One op. `symbol` is its Python operator, where it has one; `regions` how many regions.
+    """One op. `symbol` is its Python operator, where it has one.
 
-    operands: their names, for people; the last may be `*rest`. label: its name in the expression
-    view, else the capitalised `name`. demand: the order in which its operands are computed, where
-    that is not their own. inside: what its regions are: "loop" or "branch" control flow, which may
-    have effects; "function" may not. joiner: the word between its two regions in the text.
+    operands, parts: the names of its operands (the last may be `*rest`) and regions, for people.
+    label: its name in the expression view, else the capitalised `name`. demand: the order in which
+    its operands are computed, where that is not their own. inside: what its regions are: "loop" or
+    "branch" control flow, which may have effects; "function" may not. joiner: the word between its
+    two regions in the text.
     """
 
     name: str
@@ -97,14 +98,19 @@ class Row:
     rule: Rule
     attrs: Mapping[str, Any] = field(default_factory=dict)
     effect: Effect = Effect.PURE
-    regions: int = 0
     symbol: str = ""
     element: Elementwise | None = None
     operands: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
     label: str = ""
     demand: tuple[int, ...] = ()
     inside: str = "function"
     joiner: str = ""
+
+    @property
+    def regions(self) -> int:
+        """How many regions it has."""
+        return len(self.parts)
 
 
 TABLE: dict[str, Row] = {}

@@ -93,7 +93,12 @@ def _yield(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region
 _AXIS = {"axis": REQUIRED}
 
 structural(
-    "reduce", "*values", "Combines along an axis, in order.", _reduce, attrs=_AXIS, regions=1
+    "reduce",
+    "*values",
+    "Combines along an axis, in order.",
+    _reduce,
+    attrs=_AXIS,
+    parts=("combine",),
 )
 structural(
     "scan",
@@ -101,7 +106,7 @@ structural(
     "Running combinations along an axis.",
     _scan,
     attrs={**_AXIS, "reverse": False},
-    regions=1,
+    parts=("combine",),
 )
 structural(
     "for",
@@ -109,7 +114,7 @@ structural(
     "A counted loop; the body takes the index and the carried values.",
     _for,
     attrs={"hints": ()},
-    regions=1,
+    parts=("body",),
     inside="loop",
 )
 structural(
@@ -117,10 +122,20 @@ structural(
     "*carried",
     "A condition region and a body region, both of the carried values.",
     _while,
-    regions=2,
+    parts=("test", "body"),
     inside="loop",
     joiner="do",
 )
-structural("if", "condition", "One of two regions.", _if, regions=2, inside="branch", joiner="else")
-structural("map", "*values", "A scalar function applied to every element.", _map, regions=1)
+structural(
+    "if",
+    "condition",
+    "One of two regions.",
+    _if,
+    parts=("then", "otherwise"),
+    inside="branch",
+    joiner="else",
+)
+structural(
+    "map", "*values", "A scalar function applied to every element.", _map, parts=("function",)
+)
 structural("yield", "*values", "Ends a region with its results.", _yield)

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..ir.effects import Effects, free_values, uses
 from ..ir.nodes import Function, Op, Operand, Region, Value
 from ..ir.ops import TABLE, Effect
-from .effects import Effects, free_values, uses
 from .rebuild import Copies
 
 

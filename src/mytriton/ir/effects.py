@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ir.nodes import Op, Operand, Param, Region, Value, walk
-from ..ir.ops import TABLE, Effect
+from .nodes import Op, Operand, Param, Region, Value, walk
+from .ops import TABLE, Effect
 
 
 def effect(op: Op) -> Effect:
