@@ -114,8 +114,9 @@ def _real_product(left: Array, right: Array, element: Any, precision: str) -> Ar
         return np.asarray(left.astype(np.float64) @ right.astype(np.float64))
     part, count = PARTS[precision]
     lefts, rights = _cut(part, count, left), _cut(part, count, right)
-    products = [lefts[i] @ rights[j] for i in range(count) for j in range(count - i)]
-    return np.asarray(sum(reversed(products)))
+    first, *rest = (lefts[i] @ rights[j] for i in range(count) for j in range(count - i))
+    # An infinity times a part that is zero says nothing: the first product has it right.
+    return np.asarray(first + sum(np.where(np.isnan(product), 0.0, product) for product in rest))
 
 
 def _cut(part: ScalarType, count: int, value: Array) -> list[Array]:
