@@ -395,7 +395,7 @@ structural(
 structural(
     "sort",
     "*values",
-    "Sorts stably along an axis by the first operand, carrying the others.",
+    "Sorts stably along an axis by the first operand, carrying the others; NaN last both ways.",
     _sort,
     attrs={**_AXIS, "descending": False},
 )
