@@ -28,6 +28,8 @@ from .ops import TABLE
 from .types import BOOL, F32, F64, I32, ScalarType, TypeQueries
 
 INDENT = "    "
+EXACT = 8
+"""A number of at most this many characters is shown exactly."""
 RESERVED = frozenset(("none", "true", "false", "nan", "inf"))
 """Words of the text that a parameter's name must be told from."""
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -40,8 +42,8 @@ def name_text(name: str) -> str:
 
 
 def float_text(value: float, element: ScalarType) -> str:
-    """The shortest decimal that the type reads back as the value, in Python's spelling: `0.1`."""
-    if element == F64 or not np.isfinite(value):
+    """A short decimal that the type reads back as the value, in Python's spelling: `0.1`."""
+    if element == F64 or not np.isfinite(value) or len(repr(value)) <= EXACT:
         return repr(value)
     if element == F32:
         return repr(float(str(np.float32(value))))
