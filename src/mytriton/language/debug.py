@@ -1,0 +1,117 @@
+"""Assertions, prints, and what the kernel's author knows that the compiler does not.
+
+One idea: none of these changes a value. `static_*` happen while the kernel is compiled, `device_*`
+while it runs, and hints are facts that passes may use and the sanitizer may check.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from ..errors import CompileError, CompileTypeError, CompileValueError
+from ..ir.build import current, emit
+from ..ir.types import shape_of
+from . import semantics
+from .blocks import constant_int, to_tensor, where
+from .constexpr import builtin
+from .tensor import tensor
+
+
+class StaticAssertionError(CompileError, AssertionError):
+    """A `tl.static_assert` of the kernel that does not hold."""
+
+
+@builtin
+def static_assert(cond: Any, msg: Any = "") -> None:
+    """Stops compilation unless the condition, known while compiling, holds.
+
+    Raises StaticAssertionError with the message; CompileTypeError if the condition is known only at
+    run time (use tl.device_assert).
+    """
+    if not builtins.bool(cond):
+        raise StaticAssertionError(f"static_assert failed{f': {msg}' if msg else ''}")
+
+
+@builtin
+def static_print(
+    *values: Any, sep: str = " ", end: str = "\n", file: Any = None, flush: bool = False
+) -> None:
+    """Prints while the kernel is compiled; tensors show their type."""
+    builtins.print(*values, sep=sep, end=end, file=file, flush=flush)
+
+
+@builtin
+def device_assert(cond: Any, msg: Any = "", mask: Any = None) -> None:
+    """Stops the launch where the condition is false (and the mask true), with the message, the
+    kernel's line and the program."""
+    guard = None
+    condition = semantics.truth(cond)
+    if mask is not None:
+        shape = shape_of(semantics.ty(condition))
+        guard = semantics.fit(semantics.truth(mask), shape, "device_assert: the mask")
+    current().emit("assert", [condition, guard], {"message": str(msg)})
+
+
+@builtin
+def device_print(prefix: Any, *args: Any, hex: bool = False) -> None:
+    """Shows blocks and scalars once a program, after the prefix; ints in base 16 with hex."""
+    if not isinstance(prefix, str):
+        raise CompileTypeError(f"device_print: the prefix must be a string, got {prefix!r}")
+    values = [semantics.operand(value) for value in args]
+    current().emit("print", values, {"prefix": prefix, "hex": builtins.bool(hex)})
+
+
+@builtin
+def assume(cond: Any) -> None:
+    """Tells the compiler that a scalar condition holds wherever the kernel gets to here."""
+    condition = semantics.truth(cond)
+    if shape_of(semantics.ty(condition)):
+        raise CompileValueError(f"assume: a scalar condition is needed, got {condition!r}")
+    known = current().known(condition)
+    if known is not None and not known:
+        raise CompileValueError("assume: the condition is known to be false")
+    current().emit("assume", [condition])
+
+
+@builtin
+def debug_barrier() -> None:
+    """Orders the memory accesses of the program's threads before it against those after it."""
+    current().emit("barrier", [])
+
+
+def _hint(name: str, input: Any, values: Any) -> tensor:
+    value = to_tensor(input)
+    listed = values if isinstance(values, (tuple, list)) else (values,)
+    counts = tuple(constant_int(v, name) for v in listed)
+    rank = max(1, len(value.shape))
+    if len(counts) != rank or any(count < 1 for count in counts):
+        raise CompileValueError(
+            f"{name}: {rank} positive values are needed, one an axis, got {counts}"
+        )
+    return tensor(emit("hint", value.handle, **{name: counts}))
+
+
+@builtin
+def multiple_of(input: Any, values: Any) -> tensor:
+    """The input, known to begin each run of consecutive elements with a multiple of values[axis];
+    of a scalar, to be one."""
+    return _hint("multiple", input, values)
+
+
+@builtin
+def max_contiguous(input: Any, values: Any) -> tensor:
+    """The input, known to rise by 1 within each group of values[axis] elements."""
+    return _hint("contiguous", input, values)
+
+
+@builtin
+def max_constancy(input: Any, values: Any) -> tensor:
+    """The input, known to be constant within each group of values[axis] elements."""
+    return _hint("constant", input, values)
+
+
+@builtin
+def expect_zero(x: Any, mask: Any) -> tensor:
+    """The input, known to be zero where the mask is false; it is made so."""
+    return where(mask, x, 0)

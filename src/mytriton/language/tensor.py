@@ -1,0 +1,291 @@
+"""`tl.tensor`: what kernel code holds, one IR operand with Python's operators.
+
+One idea: the class is thin. An operator unwraps, `semantics` does the work on operands, the result
+is wrapped again; the methods that are language functions (`x.sum()`, `x.to()`) are put on the class
+where they are defined, by `member`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ..errors import CompileTypeError, CompileValueError
+from ..ir.build import current, emit, tracing
+from ..ir.nodes import Operand
+from ..ir.types import BOOL, Element, Type, element_of, shape_of
+from . import semantics
+from .constexpr import unwrap
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class tensor:
+    """A block of numbers or pointers, or a scalar (shape `()`).
+
+    handle: the IR operand. type: the IR type; dtype: its element type; shape: a tuple of ints;
+    numel: the number of elements. Arithmetic promotes as docs/semantics.md says; shapes broadcast
+    from the last axis. Indexing takes None (a new axis of extent 1), `:`, constant ints and
+    constant ranges.
+    """
+
+    def __init__(self, handle: Operand, type: Type | None = None) -> None:
+        assert handle is not None
+        self.handle = handle
+        self.type: Any = handle.ty if type is None else type
+
+    @property
+    def dtype(self) -> Element:
+        """The element type."""
+        return element_of(self.type)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents, () of a scalar."""
+        return shape_of(self.type)
+
+    @property
+    def numel(self) -> int:
+        """The number of elements."""
+        return self.type.size if self.shape else 1
+
+    @property
+    def T(self) -> tensor:
+        """The transpose: the last two axes swapped (rank 2 or more)."""
+        rank = len(self.shape)
+        if rank < 2:
+            raise CompileValueError(f".T needs a block of rank 2 or more, got shape {self.shape}")
+        order = (*range(rank - 2), rank - 1, rank - 2)
+        return tensor(emit("trans", self.handle, order=order))
+
+    def __repr__(self) -> str:
+        show = getattr(current(), "show", None) if tracing() else None
+        return str(show(self.handle)) if show else f"tensor<{self.type}>"
+
+    # -- a scalar as a Python value
+
+    def _known(self, use: str) -> bool | int | float:
+        value = current().known(self.handle)
+        if value is None:
+            raise CompileTypeError(
+                f"a value of type {self.type}, known only at run time, cannot be used as {use};"
+                " for element-wise conditions use &, |, ~ and tl.where, or make the value a"
+                " tl.constexpr parameter"
+            )
+        return value
+
+    def __bool__(self) -> bool:
+        return bool(self._known("a Python condition"))
+
+    def __index__(self) -> int:
+        value = self._known("a Python int")
+        if isinstance(value, float):
+            raise CompileTypeError(f"an int is needed, got {value}")
+        return int(value)
+
+    def __int__(self) -> int:
+        return int(self._known("a Python int"))
+
+    def __float__(self) -> float:
+        return float(self._known("a Python float"))
+
+    def __iter__(self) -> Any:
+        raise CompileTypeError(
+            f"a tensor of type {self.type} cannot be unpacked or iterated over; see tl.split and"
+            " constant indices x[k]"
+        )
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise CompileTypeError("a scalar has no len()")
+        return self.shape[0]
+
+    __hash__ = object.__hash__
+
+    # -- operators
+
+    def __add__(self, other: Any) -> tensor:
+        return tensor(semantics.add(self, other))
+
+    def __radd__(self, other: Any) -> tensor:
+        return tensor(semantics.add(other, self))
+
+    def __sub__(self, other: Any) -> tensor:
+        return tensor(semantics.subtract(self, other))
+
+    def __rsub__(self, other: Any) -> tensor:
+        return tensor(semantics.subtract(other, self))
+
+    def __mul__(self, other: Any) -> tensor:
+        return tensor(semantics.binary("mul", "*", self, other))
+
+    def __rmul__(self, other: Any) -> tensor:
+        return tensor(semantics.binary("mul", "*", other, self))
+
+    def __truediv__(self, other: Any) -> tensor:
+        return tensor(semantics.true_divide(self, other))
+
+    def __rtruediv__(self, other: Any) -> tensor:
+        return tensor(semantics.true_divide(other, self))
+
+    def __floordiv__(self, other: Any) -> tensor:
+        return tensor(semantics.floor_divide(self, other))
+
+    def __rfloordiv__(self, other: Any) -> tensor:
+        return tensor(semantics.floor_divide(other, self))
+
+    def __mod__(self, other: Any) -> tensor:
+        return tensor(semantics.modulo(self, other))
+
+    def __rmod__(self, other: Any) -> tensor:
+        return tensor(semantics.modulo(other, self))
+
+    def __and__(self, other: Any) -> tensor:
+        return tensor(semantics.bitwise("and", "&", self, other))
+
+    def __rand__(self, other: Any) -> tensor:
+        return tensor(semantics.bitwise("and", "&", other, self))
+
+    def __or__(self, other: Any) -> tensor:
+        return tensor(semantics.bitwise("or", "|", self, other))
+
+    def __ror__(self, other: Any) -> tensor:
+        return tensor(semantics.bitwise("or", "|", other, self))
+
+    def __xor__(self, other: Any) -> tensor:
+        return tensor(semantics.bitwise("xor", "^", self, other))
+
+    def __rxor__(self, other: Any) -> tensor:
+        return tensor(semantics.bitwise("xor", "^", other, self))
+
+    def __lshift__(self, other: Any) -> tensor:
+        return tensor(semantics.shift("shl", "<<", self, other))
+
+    def __rlshift__(self, other: Any) -> tensor:
+        return tensor(semantics.shift("shl", "<<", other, self))
+
+    def __rshift__(self, other: Any) -> tensor:
+        return tensor(semantics.shift("shr", ">>", self, other))
+
+    def __rrshift__(self, other: Any) -> tensor:
+        return tensor(semantics.shift("shr", ">>", other, self))
+
+    def __neg__(self) -> tensor:
+        return tensor(semantics.negate(self))
+
+    def __pos__(self) -> tensor:
+        return self
+
+    def __invert__(self) -> tensor:
+        return tensor(emit("not", self.handle))
+
+    def __lt__(self, other: Any) -> tensor:
+        return tensor(semantics.compare("cmp_lt", "<", self, other))
+
+    def __le__(self, other: Any) -> tensor:
+        return tensor(semantics.compare("cmp_le", "<=", self, other))
+
+    def __gt__(self, other: Any) -> tensor:
+        return tensor(semantics.compare("cmp_gt", ">", self, other))
+
+    def __ge__(self, other: Any) -> tensor:
+        return tensor(semantics.compare("cmp_ge", ">=", self, other))
+
+    def __eq__(self, other: Any) -> Any:
+        if unwrap(other) is None:
+            return False
+        return tensor(semantics.compare("cmp_eq", "==", self, other))
+
+    def __ne__(self, other: Any) -> Any:
+        if unwrap(other) is None:
+            return True
+        return tensor(semantics.compare("cmp_ne", "!=", self, other))
+
+    def logical_and(self, other: Any, _semantic: Any = None) -> tensor:
+        """`and` of truth values, element by element."""
+        return tensor(semantics.logical("and", self, other))
+
+    def logical_or(self, other: Any, _semantic: Any = None) -> tensor:
+        """`or` of truth values, element by element."""
+        return tensor(semantics.logical("or", self, other))
+
+    def logical_not(self, _semantic: Any = None) -> tensor:
+        """`not` of truth values, element by element."""
+        return tensor(emit("not", semantics.truth(self)))
+
+    # -- indexing
+
+    def __getitem__(self, index: Any) -> tensor:
+        return tensor(_indexed(self, index))
+
+
+def _indexed(value: tensor, index: Any) -> Operand:
+    """One slice for the constant parts, one reshape for new and dropped axes."""
+    index = unwrap(index)
+    items = _full_index(index if isinstance(index, tuple) else (index,), value.shape)
+    starts, extents, result = [], [], []
+    axes = iter(value.shape)
+    for item in items:
+        if item is None:
+            result.append(1)
+            continue
+        start, extent, keep = _part(item, next(axes))
+        starts.append(start)
+        extents.append(extent)
+        result += [extent] if keep else []
+    handle: Operand = value.handle
+    if starts:
+        handle = emit("slice", handle, starts=tuple(starts), shape=tuple(extents))
+    return semantics.reshape(handle, tuple(result))
+
+
+def _full_index(items: tuple[Any, ...], shape: tuple[int, ...]) -> list[Any]:
+    """The index with `...` and missing trailing axes written out as `:`."""
+    listed = [unwrap(item) for item in items]
+    missing = len(shape) - sum(item is not None and item is not Ellipsis for item in listed)
+    if missing < 0:
+        raise CompileValueError(f"too many indices for a tensor of shape {shape}")
+    if not any(item is Ellipsis for item in listed):
+        listed.append(Ellipsis)
+    at = next(place for place, item in enumerate(listed) if item is Ellipsis)
+    listed[at : at + 1] = [slice(None)] * missing
+    return listed
+
+
+def _part(item: Any, extent: int) -> tuple[int, int, bool]:
+    """Where an index begins, how many it takes, and whether it keeps the axis."""
+    if isinstance(item, slice):
+        bounds = [
+            None if (b := unwrap(part)) is None else int(b)
+            for part in (item.start, item.stop, item.step)
+        ]
+        chosen = range(extent)[slice(*bounds)]
+        if chosen.step != 1 or not chosen:
+            raise CompileValueError(
+                f"a slice must have step 1 and be inside the extent {extent}, got {item}"
+            )
+        return chosen.start, len(chosen), True
+    known = semantics.known(item)
+    if isinstance(known, bool) or not isinstance(known, int):
+        raise CompileTypeError(
+            "indices must be constants: ints, ranges, `:`, `...` or None; to pick elements at run"
+            " time use tl.gather, or load through computed pointers"
+        )
+    if not -extent <= known < extent:
+        raise CompileValueError(f"index {known} is outside the extent {extent}")
+    return known % extent, 1, False
+
+
+def member(function: F) -> F:
+    """Makes a language function a method of tensors too: `tl.sum(x)` is `x.sum()`."""
+    setattr(tensor, function.__name__, function)
+    return function
+
+
+def wrap(results: tuple[Operand, ...]) -> Any:
+    """One tensor, or a tuple of them."""
+    return tensor(results[0]) if len(results) == 1 else tuple(map(tensor, results))
+
+
+def is_bool(value: tensor) -> bool:
+    return value.dtype == BOOL
