@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from . import elementary
+from .fused import fused_multiply_add
 from .ops import Elementwise, Row, add_row, elementwise_rule
 
 
@@ -98,30 +99,6 @@ def _high_product(x: Any, y: Any) -> Any:
     bits = 8 * x.itemsize
     product = x.astype(object) * y.astype(object)
     return np.asarray(product // (1 << bits)).astype(x.dtype)
-
-
-def _fused(x: Any, y: Any, z: Any) -> Any:
-    """x*y + z rounded once: exact in float64 for float32 but for the last addition, which is
-    rounded to odd."""
-    if not _is_float(x):
-        return x * y + z
-    if x.dtype == np.float32:
-        return _odd_sum(x.astype(np.float64) * y.astype(np.float64), z.astype(np.float64)).astype(
-            np.float32
-        )
-    return np.asarray(np.frompyfunc(elementary.exact_fma, 3, 1)(x, y, z)).astype(np.float64)
-
-
-def _odd_sum(a: Any, b: Any) -> Any:
-    """a + b in float64, rounded to odd: where inexact, the last bit is set, so a later rounding
-    sees it."""
-    total = a + b
-    part = total - a
-    error = (a - (total - part)) + (b - part)
-    bits = np.asarray(total).view(np.int64)
-    toward = np.where((error > 0) == (total > 0), 1, -1)
-    inexact = np.isfinite(total) & np.isfinite(error) & (error != 0) & (bits & 1 == 0)
-    return np.where(inexact, bits + toward, bits).view(np.float64)
 
 
 def _compare(
@@ -376,7 +353,7 @@ elementwise(
     "x * y + z, rounded once.",
     3,
     "iuf",
-    numpy=_fused,
+    numpy=fused_multiply_add,
     c={"f": "fma{f}({0}, {1}, {2})", "*": "({0} * {1} + {2})"},
     llvm={"f": "llvm.fma"},
     expand=lambda x, y, z: x * y + z,

@@ -10,6 +10,7 @@ promotion here: that is the language's business.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +42,7 @@ class Expr:
     def op(self, name: str, *others: Any) -> Expr:
         return Expr(emit(name, self.value, *(self.of(other).value for other in others)))
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Callable[..., Expr]:
         if name.startswith("__"):
             raise AttributeError(name)
         return lambda *others: self.op(name, *others)

@@ -1,0 +1,86 @@
+"""exp, exp2, tanh: range reduction by powers of two.
+
+One idea: exp(x) = 2^n * 2^n * exp(r) with n = round(x / (2 ln 2)), r = x - 2n ln 2 in two steps
+that fma makes exact, so |r| <= ln 2. Half the exponent twice rather than the whole once: 2^n is
+always a normal number, the last product overflows to infinity and rounds into the denormals by
+itself, and no special case is left; clamping x first keeps n in range.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..types import F32
+from .formats import (
+    clamp,
+    coefficients,
+    format_of,
+    odd,
+    polynomial,
+    power_of_two,
+    quotient,
+    two_sum,
+    with_sign,
+)
+
+if TYPE_CHECKING:
+    from ..expr import Expr
+
+
+def exp(x: Expr) -> Expr:
+    """Within 2 ulp; x below about -104 (f64: -746) gives 0, above 89 (710) inf."""
+    low, high = (-105.0, 90.0) if x.element == F32 else (-747.0, 711.0)
+    return exp_inside(clamp(x, low, high))
+
+
+def exp_inside(x: Expr) -> Expr:
+    """exp of x between -150 and 170 (f32), -1400 and 1400 (f64)."""
+    magic = format_of(x).magic
+    t = x.fma(coefficients("log2e", x)[0] / 2, magic)
+    n = t - magic
+    high, low = coefficients("ln2", x)
+    r = n.fma(-2 * low, n.fma(-2 * high, x))
+    scale = power_of_two(t)
+    return polynomial(r, coefficients("exp", x)) * scale * scale
+
+
+def exp2(x: Expr) -> Expr:
+    """Within 2 ulp; exact for whole x."""
+    low, high = (-151.0, 129.0) if x.element == F32 else (-1080.0, 1025.0)
+    x = clamp(x, low, high)
+    magic = format_of(x).magic
+    t = x.fma(0.5, magic)
+    f = (t - magic).fma(-2.0, x)
+    scale = power_of_two(t)
+    return polynomial(f, coefficients("exp2", x)) * scale * scale
+
+
+def expm1_parts(x: Expr) -> tuple[Expr, Expr]:
+    """exp(x) - 1, halved, as a sum of a float and a small correction; x not above 710 (f32: 89).
+
+    With n = round(x / ln 2) and s = 2^(n-1): s - 1/2 and s*r are added without error, and all the
+    rest, s * (exp(r) - 1 - r), is small beside them.
+    """
+    row = format_of(x)
+    t = x.fma(coefficients("log2e", x)[0], row.magic)
+    n = t - row.magic
+    high, low = coefficients("ln2", x)
+    rest = n.fma(-high, x)
+    r, error = two_sum(rest, n * -low)
+    scale = power_of_two(t - 1.0)
+    curve = (r * r).fma(polynomial(r, coefficients("expm1", x)[2:]), error)
+    total, correction = two_sum(scale - 0.5, scale * r)
+    return two_sum(total, scale.fma(curve, correction))
+
+
+def tanh(x: Expr) -> Expr:
+    """Within 2 ulp. f32: an odd polynomial near 0, 1 - 2 / (exp(2|x|) + 1) beyond; f64 by expm1."""
+    size = x.abs()
+    if x.element == F32:
+        power = exp_inside((size > 10.0).where(10.0, size) * 2.0)
+        far = 1.0 - 2.0 / (power + 1.0)
+        near = odd(size, coefficients("tanh", x))
+        return with_sign((size < 0.6).where(near, far), x)
+    high, low = expm1_parts((size > 20.0).where(20.0, size) * 2.0)
+    divisor, error = two_sum(high, x.full(1.0))
+    return with_sign(quotient(high, low, divisor, error + low), x)

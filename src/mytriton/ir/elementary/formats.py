@@ -1,0 +1,125 @@
+"""What the expansions need to know of f32 and f64, and the few bit tricks they share.
+
+One idea: adding 1.5 * 2^mantissa to a float leaves its nearest whole number (ties to even) in the
+low bits of the sum, so rounding, "to int" and "2 to the power n" need no conversion instruction:
+
+    magic = 1.5 * 2**23;  t = 5.3 + magic        t - magic == 5.0,  bits(t) == bits(magic) + 5
+    (bits(t) << 23) + bits(1.0)                  the bits of 2.0**5, since bits(magic) << 23 == 0
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from ..types import F32, F64, I32, I64, U32, U64, ScalarType
+
+if TYPE_CHECKING:
+    from ..expr import Expr
+
+
+@dataclass(frozen=True)
+class Format:
+    """A float format: `magic` as above, `one` the bits of 1.0, `top` the largest finite value."""
+
+    element: ScalarType
+    signed: ScalarType
+    unsigned: ScalarType
+    magic: float
+    one: int
+    smallest: float
+    """The smallest normal value."""
+
+    @property
+    def mantissa(self) -> int:
+        return self.element.mantissa
+
+    @property
+    def bias(self) -> int:
+        return self.element.bias
+
+    @property
+    def sign(self) -> int:
+        return 1 << self.element.bits - 1
+
+
+_SINGLE = Format(F32, I32, U32, 1.5 * 2.0**23, 127 << 23, 2.0**-126)
+_DOUBLE = Format(F64, I64, U64, 1.5 * 2.0**52, 1023 << 52, 2.0**-1022)
+
+
+def format_of(x: Expr) -> Format:
+    """The format of a value of f32 or f64."""
+    return _SINGLE if x.element == F32 else _DOUBLE
+
+
+@cache
+def _constants() -> dict[str, tuple[float, ...]]:
+    text = files(__package__).joinpath("coefficients.txt").read_text(encoding="utf-8")
+    rows = (line.split() for line in text.splitlines() if not line.startswith("#"))
+    return {name: tuple(map(float.fromhex, values)) for name, *values in rows}
+
+
+def coefficients(name: str, x: Expr) -> tuple[float, ...]:
+    """The constants of that name in x's format, lowest first."""
+    return _constants()[f"{name}.{x.element.ir}"]
+
+
+def polynomial(u: Expr, terms: tuple[float, ...]) -> Expr:
+    """terms[0] + terms[1]*u + … by Horner's rule, one fma a term."""
+    value: Expr = u.full(terms[-1])
+    for term in reversed(terms[:-1]):
+        value = value.fma(u, term)
+    return value
+
+
+def power_of_two(t: Expr) -> Expr:
+    """2**n where t = n + magic and n is a normal exponent."""
+    row = format_of(t)
+    return ((t.bits(row.signed) << row.mantissa) + row.one).bits(row.element)
+
+
+def clamp(x: Expr, low: float, high: float) -> Expr:
+    """x within the bounds; NaN stays NaN (a comparison with it is false)."""
+    return (x > high).where(high, (x < low).where(low, x))
+
+
+def with_sign(size: Expr, sign: Expr) -> Expr:
+    """size, which has a clear sign bit, with the sign bit of `sign`."""
+    row = format_of(size)
+    bit = sign.bits(row.unsigned) & row.sign
+    return (size.bits(row.unsigned) | bit).bits(row.element)
+
+
+def negate_if(x: Expr, bit: Expr) -> Expr:
+    """x with its sign flipped where the int `bit`, of x's unsigned type, has its top bit set."""
+    row = format_of(x)
+    return (x.bits(row.unsigned) ^ (bit & row.sign)).bits(row.element)
+
+
+def odd(x: Expr, terms: tuple[float, ...]) -> Expr:
+    """x * (1 + u * (terms[1] + terms[2]*u + …)) with u = x², the small part added last."""
+    u = x * x
+    return (u * x).fma(polynomial(u, terms[1:]), x)
+
+
+def two_sum(x: Expr, y: Expr) -> tuple[Expr, Expr]:
+    """x + y as the rounded sum and its error, exactly."""
+    total = x + y
+    part = total - x
+    return total, (x - (total - part)) + (y - part)
+
+
+def two_product(x: Expr, y: Expr) -> tuple[Expr, Expr]:
+    """x * y as the rounded product and its error, exactly (barring underflow)."""
+    product = x * y
+    return product, x.fma(y, -product)
+
+
+def quotient(high: Expr, low: Expr, divisor: Expr, divisor_low: Expr) -> Expr:
+    """(high + low) / (divisor + divisor_low), within a little more than half an ulp."""
+    inverse = 1.0 / divisor
+    first = high * inverse
+    rest = (-first).fma(divisor, high) + (-first).fma(divisor_low, low)
+    return rest.fma(inverse, first)

@@ -1,0 +1,143 @@
+"""sin and cos for all arguments: exact reduction by quarter turns, then two short polynomials.
+
+One idea: x * (2/pi) is needed modulo 4 only, so the leading bits of 2/pi whose product with x is a
+multiple of 4 may be dropped; the rest of the bits then fit into a few words for any exponent of x.
+
+f32 reduces in f64: x (24 bits) times the two 53-bit parts of 2/pi that matter, chosen by the size
+of x among five pairs. f64 reduces by steps of fma below 2^30, and above by multiplying its 53-bit
+integer with a 192-bit window into the bits of 2/pi (Payne and Hanek), found by halving.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..types import F32, F64, I64, U32, U64
+from .formats import coefficients, format_of, negate_if, odd, polynomial, two_product, two_sum
+from .words import PADDING, two_over_pi_words
+
+if TYPE_CHECKING:
+    from ..expr import Expr
+
+
+def sin(x: Expr) -> Expr:
+    """Within 2 ulp for every x; NaN at infinity."""
+    quarter, sine, cosine = _both(x)
+    value = ((quarter & 1).eq(0)).where(sine, cosine)
+    row = format_of(x)
+    sign = (quarter << row.element.bits - 2) ^ x.bits(row.unsigned)
+    return negate_if(value, sign)
+
+
+def cos(x: Expr) -> Expr:
+    """Within 2 ulp for every x; NaN at infinity."""
+    quarter, sine, cosine = _both(x)
+    value = ((quarter & 1).eq(0)).where(cosine, sine)
+    sign = (quarter + 1) << format_of(x).element.bits - 2
+    return negate_if(value, sign)
+
+
+def _both(x: Expr) -> tuple[Expr, Expr, Expr]:
+    """The quarter turns nearest to |x| (low bits of their count), sine and cosine of the rest."""
+    if x.element == F32:
+        quarter, r = reduce_single(x.abs().to(F64))
+        return quarter.to(U32), *_polynomials(r.to(F32), None)
+    quarter, r, low = _reduce_double(x.abs())
+    return quarter, *_polynomials(r, low)
+
+
+def _polynomials(r: Expr, low: Expr | None) -> tuple[Expr, Expr]:
+    """sin and cos of r + low, |r| <= pi/4; low is too small to be more than a correction."""
+    u = r * r
+    if low is None:
+        return odd(r, coefficients("sin", r)), polynomial(u, coefficients("cos", r))
+    cube = (u * r).fma(polynomial(u, coefficients("sin", r)[1:]), u.fma(low * -0.5, low))
+    half = u * 0.5
+    one = 1.0 - half
+    rest = (u * u).fma(polynomial(u, coefficients("cos", r)[2:]), -(r * low))
+    return r + cube, one + (((1.0 - one) - half) + rest)
+
+
+BOUNDS = (48, 68, 88, 108)
+"""Powers of two at which f32's reduction drops more of the leading bits of 2/pi."""
+
+
+def reduce_single(x: Expr) -> tuple[Expr, Expr]:
+    """Quarter turns (U64, low bits) and the angle left, of x >= 0, an f32 held in f64."""
+    high, low = (x.full(part) for part in coefficients("two_over_pi", x)[:2])
+    for bound in BOUNDS:
+        beyond = x >= 2.0**bound
+        parts = coefficients(f"two_over_pi_{bound}", x)
+        high, low = beyond.where(parts[0], high), beyond.where(parts[1], low)
+    product, error = two_product(x, high)
+    t = product + format_of(x).magic
+    turns = (product - (t - format_of(x).magic)) + x.fma(low, error)
+    return t.bits(U64), turns * coefficients("half_pi", x)[0]
+
+
+def _reduce_double(x: Expr) -> tuple[Expr, Expr, Expr]:
+    """Quarter turns (U64, low bits) and the angle left as a sum of two, of x >= 0."""
+    near = _reduce_near(x)
+    far = _reduce_far(x)
+    small = x < 2.0**30
+    return (
+        small.where(near[0], far[0]),
+        small.where(near[1], far[1]),
+        small.where(near[2], far[2]),
+    )
+
+
+def _reduce_near(x: Expr) -> tuple[Expr, Expr, Expr]:
+    magic = format_of(x).magic
+    first, second, third = coefficients("half_pi", x)
+    t = x.fma(coefficients("two_over_pi", x)[0], magic)
+    n = t - magic
+    rest = n.fma(-first, x)
+    product, error = two_product(n, x.full(second))
+    r, low = two_sum(rest, -product)
+    return t.bits(U64), r, n.fma(-third, low - error)
+
+
+def _reduce_far(x: Expr) -> tuple[Expr, Expr, Expr]:
+    """By integers: mantissa times window modulo 2^192 counts 2^-190 of a quarter turn."""
+    bits = x.bits(U64)
+    mantissa = (bits & ((1 << 52) - 1)) | (1 << 52)
+    position = (bits >> 52) - (1023 + 52 + 2 - PADDING)
+    first, second, third = _window(position)
+    product = mantissa * second
+    middle = product + mantissa.umulhi(third)
+    carry = (middle < product).where(middle.full(1), 0)
+    top = mantissa * first + mantissa.umulhi(second) + carry
+    quarter = (top + (1 << 61)) >> 62
+    turns, low = _fraction((top - (quarter << 62)).to(I64), middle)
+    pi, pi_low, _ = coefficients("half_pi", x)
+    r, error = two_product(turns, x.full(pi))
+    error = turns.fma(pi_low, low.fma(pi, error))
+    return quarter, (x < math.inf).where(r, math.nan), error
+
+
+def _fraction(top: Expr, middle: Expr) -> tuple[Expr, Expr]:
+    """top * 2^-62 + middle * 2^-126 as a sum of two floats."""
+    mask = (1 << 32) - 1
+    parts = ((top >> 32, 30), (top & mask, 62), (middle >> 32, 94), (middle & mask, 126))
+    a, b, c, d = (part.to(F64) * 2.0**-power for part, power in parts)
+    high, low = two_sum(a, b)
+    small = c + d
+    total = high + small
+    return total, ((high - total) + small) + low
+
+
+def _window(position: Expr) -> tuple[Expr, Expr, Expr]:
+    """The 192 bits from this position on in the words of 2/pi, most significant first."""
+    words: Sequence[Expr] = [position.of(word) for word in two_over_pi_words()]
+    for step in (8, 4, 2, 1):
+        chosen = (position & step * 64).ne(0)
+        count = 4 + step - 1
+        words = [chosen.where(position.full(0) + words[i + step], words[i]) for i in range(count)]
+    shift = position & 63
+    left = [word << shift for word in words[:3]]
+    right = [word >> (64 - shift) for word in words[1:4]]
+    first, second, third = (a | b for a, b in zip(left, right))
+    return first, second, third

@@ -1,0 +1,197 @@
+"""Derives the constants of `mytriton.ir.elementary` and writes them to its `coefficients.txt`.
+
+    python -m tools.elementary.coefficients          # rewrites the file, seconds to a minute
+    python -m tools.elementary.coefficients exp      # shows the matching rows
+
+One idea: a row says what function of which variable a polynomial stands for, on which interval,
+with which error allowed; everything else follows. In `u` forms the variable is x².
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from mpmath import mp, mpf
+
+from mytriton.ir.elementary.trigonometric import BOUNDS
+from mytriton.ir.elementary.words import PADDING
+from tools.elementary.remez import Function, Polynomial, fit_rounded, rounded
+
+FILE = Path(__file__).parents[2] / "src/mytriton/ir/elementary/coefficients.txt"
+WORDS = FILE.with_name("two_over_pi.txt")
+BITS = {"f32": 24, "f64": 53}
+
+
+def one(u: mpf) -> mpf:
+    return mpf(1)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A polynomial of a degree per format. `head` are leading coefficients given beforehand; the
+    rest approximates (function - head) / u**len(head), its error relative to `weight`."""
+
+    name: str
+    function: Function
+    interval: tuple[float | mpf, float | mpf]
+    degree: dict[str, int]
+    weight: Function = one
+    head: tuple[float | mpf, ...] = ()
+    exact: int = 2
+    """How many coefficients after the head are refitted around once rounded."""
+
+    def polynomial(self, form: str) -> Polynomial:
+        head = [rounded(mpf(c), BITS[form]) for c in self.head]
+        count = len(head)
+
+        def rest(u: mpf) -> mpf:
+            return (self.function(u) - mp.polyval(head[::-1] or [0], u)) / u**count
+
+        degree = self.degree[form] - count
+        found = fit_rounded(
+            rest, degree, self.interval, lambda u: self.weight(u) / u**count, BITS[form], self.exact
+        )
+        return Polynomial((*head, *found.coefficients), found.error)
+
+
+@dataclass(frozen=True)
+class Split:
+    """A number as an unevaluated sum of floats, largest first."""
+
+    name: str
+    value: Callable[[], mpf]
+    parts: dict[str, int]
+
+    def polynomial(self, form: str) -> Polynomial:
+        left, found = self.value(), []
+        for _ in range(self.parts[form]):
+            found.append(rounded(left, BITS[form]))
+            left -= found[-1]
+        return Polynomial(tuple(found), float(left / self.value()))
+
+
+def relative_root(function: Function) -> tuple[Function, Function]:
+    """For an odd function: f(√u)/√u, which is also its weight (so the error is relative)."""
+
+    def over(u: mpf) -> mpf:
+        return function(mp.sqrt(u)) / mp.sqrt(u)
+
+    return over, over
+
+
+def even(function: Function) -> Function:
+    return lambda u: function(mp.sqrt(u))
+
+
+def rows() -> Iterator[Fit | Split]:
+    """Every row of the file."""
+    ln2 = mp.log(2)
+    yield Split("log2e", lambda: 1 / mp.log(2), {"f32": 2, "f64": 2})
+    yield Split("ln2", lambda: mp.log(2), {"f32": 2, "f64": 2})
+    reach = ln2 * mpf("1.0001")
+    yield Fit("exp", mp.exp, (-reach, reach), {"f32": 7, "f64": 14}, mp.exp, (1, 1))
+
+    def power(f: mpf) -> mpf:
+        return mpf(2) ** f
+
+    yield Fit("exp2", power, (-1, 1), {"f32": 7, "f64": 14}, power, (1,))
+    third = mpf(1) / 3
+    yield Fit("log", mp.log1p, (-third, third), {"f32": 10}, mp.log1p, (0, 1, -0.5))
+    log2e = 1 / ln2
+
+    def log2_rest(f: mpf) -> mpf:
+        return mp.log1p(f) / ln2 / f - rounded(log2e, 24)
+
+    yield Fit("log2", log2_rest, (-third, third), {"f32": 9}, lambda f: mp.log1p(f) / f)
+
+    def atanh_rest(z: mpf) -> mpf:
+        s = mp.sqrt(z)
+        return (2 * mp.atanh(s) / s - 2) / z
+
+    top = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2
+    yield Fit("log_atanh", atanh_rest, (0, top), {"f64": 7})
+    yield Split("two_over_pi", lambda: 2 / mp.pi, {"f64": 3})
+    yield Split("half_pi", lambda: mp.pi / 2, {"f32": 3, "f64": 3})
+    for bound in BOUNDS:
+        yield Split(f"two_over_pi_{bound}", partial(rest_of_two_over_pi, bound), {"f64": 2})
+    quarter = (mp.pi / 4 * mpf("1.01")) ** 2
+    function, weight = relative_root(mp.sin)
+    yield Fit("sin", function, (0, quarter), {"f32": 3, "f64": 7}, weight, (1,))
+    yield Fit("cos", even(mp.cos), (0, quarter), {"f32": 4, "f64": 8}, even(mp.cos), (1, -0.5))
+    half = ln2 / 2 * mpf("1.0001")
+    yield Fit("expm1", mp.expm1, (-half, half), {"f32": 6, "f64": 13}, mp.expm1, (0, 1, 0.5))
+    function, weight = relative_root(mp.tanh)
+    yield Fit("tanh", function, (0, 0.36), {"f32": 5}, weight, (1,))
+    function, weight = relative_root(mp.erf)
+    yield Fit("erf", lambda u: function(u) - 1, (0, 1), {"f32": 6, "f64": 12}, weight)
+    start = (0.5 - 4) / mpf(4.5)
+    yield Fit("erfcx", erfcx_form, (start, 1), {"f64": 22}, erfcx_form)
+    yield Fit(
+        "log_erfc",
+        lambda a: mp.log(mp.erfc(a)),
+        (0.95, 4.0),
+        {"f32": 7},
+        lambda a: (1 - mp.erfc(a)) / mp.erfc(a),
+    )
+
+
+def erfcx(a: mpf) -> mpf:
+    """exp(a²) erfc(a): by its asymptotic series where a is large."""
+    if a < 30:
+        return mp.exp(a * a) * mp.erfc(a)
+    term, total = mpf(1), mpf(1)
+    for n in range(1, 50):
+        term *= -(2 * n - 1) / (2 * a * a)
+        total += term
+    return total / (a * mp.sqrt(mp.pi))
+
+
+def erfcx_form(t: mpf) -> mpf:
+    """(1 + 2a) erfcx(a) with t = (a - 4) / (a + 4): nearly constant from 0 to infinity."""
+    if t >= 1:
+        return 2 / mp.sqrt(mp.pi)
+    a = 4 * (1 + t) / (1 - t)
+    return (1 + 2 * a) * erfcx(a)
+
+
+def rest_of_two_over_pi(bound: int) -> mpf:
+    """2/pi less the bits whose product with an f32 of at least 2^bound is a multiple of 4."""
+    return (2 / mp.pi) % mpf(2) ** (25 - bound)
+
+
+def lines(wanted: str = "") -> Iterator[str]:
+    for row in rows():
+        for form in row.degree if isinstance(row, Fit) else row.parts:
+            if wanted in f"{row.name}.{form}":
+                found = row.polynomial(form)
+                values = " ".join(float(c).hex() for c in found.coefficients)
+                print(f"{row.name}.{form}: {len(values.split())} terms, error {found.error:.1e}")
+                yield f"{row.name}.{form} {values}"
+
+
+def words() -> str:
+    """The bits of 2/pi after PADDING zeros, as 19 hexadecimal words of 64 bits."""
+    with mp.workprec(2000):
+        bits = int(mp.floor(2 / mp.pi * mpf(2) ** (19 * 64 - PADDING)))
+    digits = f"{bits:0{19 * 16}x}"
+    return "".join(digits[i : i + 16] + "\n" for i in range(0, len(digits), 16))
+
+
+def main() -> None:
+    text = list(lines(*sys.argv[1:]))
+    if len(sys.argv) > 1:
+        print("\n".join(text))
+        return
+    head = (
+        "# The constants of the expansions, lowest first: python -m tools.elementary.coefficients"
+    )
+    WORDS.write_text(words(), encoding="utf-8")
+    FILE.write_text("\n".join([head, *text]) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
