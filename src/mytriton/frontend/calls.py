@@ -1,0 +1,115 @@
+"""Python's builtins inside a kernel: the same on Python values, the language's on tensors.
+
+One idea: one entry a builtin. `float(x)` of a Python value stays Python; of a tensor it casts.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..ir.build import current
+from ..ir.types import BOOL, F32, I32, I64
+from ..language import semantics
+from ..language.constexpr import unwrap
+from ..language.tensor import tensor
+
+
+def _any(values: Any) -> bool:
+    return builtins.any(isinstance(value, tensor) for value in values)
+
+
+def _fold(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`min` and `max`: pairwise of several values, a reduction of one block."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        from ..language import blocks, library
+
+        values = [unwrap(value) for value in args]
+        if len(values) == 1 and isinstance(values[0], tensor):
+            return getattr(library, name)(values[0], **kwargs)
+        if len(values) == 1 and isinstance(values[0], (list, tuple)):
+            values = list(values[0])
+        if not _any(values):
+            return function(*map(unwrap, args), **kwargs)
+        pair = getattr(blocks, f"{name}imum")
+        result = values[0]
+        for value in values[1:]:
+            result = pair(result, value)
+        return result
+
+    return call
+
+
+def _abs(value: Any) -> Any:
+    from ..language import math
+
+    return math.abs(value) if isinstance(value, tensor) else builtins.abs(unwrap(value))
+
+
+def _float(*args: Any) -> Any:
+    if not args or not isinstance(args[0], tensor):
+        return builtins.float(*map(unwrap, args))
+    value = args[0]
+    wide = value.dtype.kind == "f" and value.dtype.bits == 64
+    return value if wide else tensor(semantics.cast(value.handle, F32))
+
+
+def _int(*args: Any) -> Any:
+    if not args or not isinstance(args[0], tensor):
+        return builtins.int(*map(unwrap, args))
+    value = args[0]
+    if value.dtype.kind in "iu":
+        return value
+    wide = value.dtype.bits == 64
+    return tensor(semantics.cast(value.handle, I64 if wide else I32))
+
+
+def _bool(*args: Any) -> Any:
+    if not args or not isinstance(args[0], tensor):
+        return builtins.bool(*map(unwrap, args))
+    return tensor(semantics.cast(args[0].handle, BOOL))
+
+
+def _sum(values: Any, *rest: Any, **kwargs: Any) -> Any:
+    from ..language import library
+
+    if isinstance(values, tensor):
+        return library.sum(values, *rest, **kwargs)
+    return builtins.sum(unwrap(values), *rest, **kwargs)
+
+
+def _len(value: Any) -> Any:
+    return builtins.len(unwrap(value))
+
+
+def _print(*args: Any, sep: str = " ", **kwargs: Any) -> None:
+    """Shows the values once a program, when the kernel runs."""
+    builder = current()
+    if kwargs.get("file") is not None or builder.eager:
+        builtins.print(*args, sep=sep, **kwargs)
+        return
+    texts, values = [], []
+    for value in map(unwrap, args):
+        if isinstance(value, tensor):
+            values.append(value.handle)
+        elif values:
+            builder.emit("print", values, {"prefix": sep.join(texts)})
+            texts, values = [builtins.str(value)], []
+        else:
+            texts.append(builtins.str(value))
+    builder.emit("print", values, {"prefix": sep.join(texts)})
+
+
+BUILTINS: Mapping[Any, Callable[..., Any]] = {
+    builtins.min: _fold("min", builtins.min),
+    builtins.max: _fold("max", builtins.max),
+    builtins.abs: _abs,
+    builtins.float: _float,
+    builtins.int: _int,
+    builtins.bool: _bool,
+    builtins.sum: _sum,
+    builtins.len: _len,
+    builtins.print: _print,
+}

@@ -1,0 +1,284 @@
+"""What rewritten kernel code calls: decisions between Python and regions, made while it runs.
+
+One idea: the rewritten source asks at each statement; the answer may be "this is Python's" (the
+condition is known: only the branch taken runs) or an object that opens regions around the very
+same statements. `branches.py` and `loops.py` are those objects.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..errors import CompileError, CompileTypeError, CompileValueError
+from ..ir.build import current
+from ..ir.nodes import Operand
+from ..ir.types import I32, element_of, shape_of
+from ..language import semantics
+from ..language.constexpr import constexpr, unwrap
+from ..language.tensor import tensor
+from .branches import Branches
+from .calls import BUILTINS
+from .carry import UNBOUND, Undefined
+from .loops import KernelFor, KernelWhile, PythonLoop
+from .rewrite import Site
+
+
+def decide(value: Any) -> bool | Operand:
+    """A condition as a Python bool where it is known, else as an i1 operand.
+
+    Raises CompileTypeError for a block of more than one element.
+    """
+    if value is True or value is False:
+        return value  # type: ignore[no-any-return]
+    value = unwrap(value)
+    if not isinstance(value, tensor):
+        return bool(value)
+    if value.numel != 1:
+        raise CompileTypeError(
+            f"a block of type {value.type} cannot be a condition; a condition is one value: reduce"
+            " it (tl.sum, tl.max), or choose element by element with tl.where or a mask"
+        )
+    handle = semantics.reshape(value.handle, ()) if value.shape else value.handle
+    known = current().known(handle)
+    return semantics.truth(handle) if known is None else bool(known)
+
+
+class Known:
+    """A branch that Python takes."""
+
+    symbolic = False
+
+    def __init__(self, then: bool) -> None:
+        self.then, self.orelse = then, not then
+
+    def first(self, value: Any) -> Any:
+        return value
+
+    def second(self, value: Any) -> Any:
+        return value
+
+
+class Chosen:
+    """A conditional expression that Python decides."""
+
+    def __init__(self, then: bool) -> None:
+        self.then, self.orelse = then, not then
+        self.value: Any = None
+
+    def first(self, value: Any) -> None:
+        self.value = value
+
+    def second(self, value: Any) -> Any:
+        return self.value if self.then else value
+
+
+TRUE, FALSE = Known(True), Known(False)
+
+
+class KernelRange:
+    """`range(…)` in the header of a `for`: a loop of the kernel; elsewhere Python's."""
+
+    def __init__(self, *arguments: Any) -> None:
+        given = [unwrap(argument) for argument in arguments]
+        if not 1 <= len(given) <= 3:
+            raise CompileTypeError(f"range() takes 1 to 3 arguments, got {len(given)}")
+        start, stop = (0, given[0]) if len(given) == 1 else given[:2]
+        self.start, self.stop, self.step = start, stop, given[2] if len(given) == 3 else 1
+        self.hints: Mapping[str, Any] = {}
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(range(self.start, self.stop, self.step))
+
+
+def bounds(loop: KernelRange) -> tuple[Operand, Operand, Operand]:
+    """The loop's bounds as operands of one int type, at least i32."""
+    given = [semantics.plain(value) for value in (loop.start, loop.stop, loop.step)]
+    for value in given:
+        ty = semantics.natural(value) if semantics.is_number(value) else value.ty
+        if shape_of(ty) or element_of(ty).kind not in ("b", "i", "u"):
+            raise CompileTypeError(f"range() takes scalar ints, got {ty}")
+    if given[2] == 0 and semantics.is_number(given[2]):
+        raise CompileValueError("range() step must not be zero")
+    wide = [
+        value
+        if semantics.is_number(value) and not isinstance(value, bool)
+        else semantics.cast(semantics.operand(value), I32)
+        if element_of(semantics.operand(value).ty).bits < 32  # type: ignore[union-attr]
+        else value
+        for value in given
+    ]
+    low, high, step = semantics.promote(*wide, symbol="range()")
+    return low, high, step
+
+
+class Control:
+    """The `$ctl` of one rewritten function: its sites, and what its code calls."""
+
+    def __init__(self, sites: Sequence[Site], name: str) -> None:
+        self.sites, self.name = sites, name
+
+    # -- statements
+
+    def if_(self, value: Any, site: int) -> Any:
+        condition = decide(value)
+        if condition is True:
+            return TRUE
+        if condition is False:
+            return FALSE
+        return Branches(self.sites[site], condition, sys._getframe(1))  # type: ignore[arg-type]
+
+    def for_(self, iterable: Any, site: int) -> Any:
+        loop = as_range(iterable)
+        if loop is None:
+            return PythonLoop(unwrap(iterable))
+        builder = current()
+        low, high, step = bounds(loop)
+        known = [builder.known(value) for value in (low, high, step)]
+        if builder.eager:
+            element = element_of(low.ty)  # type: ignore[union-attr]
+            counts = range(*(int(value or 0) for value in known))
+            return PythonLoop(tensor(semantics.number_as(i, element)) for i in counts)
+        if None not in known and not range(*map(int, known)):  # type: ignore[arg-type]
+            return PythonLoop(())
+        return KernelFor(self.sites[site], (low, high, step), loop.hints, sys._getframe(1))
+
+    def while_(self, site: int) -> Any:
+        return KernelWhile(self.sites[site], decide, sys._getframe(1))
+
+    def clear(self, flags: Sequence[Any]) -> Any:
+        """Whether no jump was taken: a bool, or a tensor where only the run will tell."""
+        unknown = []
+        for flag in flags:
+            value = decide(flag)
+            if value is True:
+                return False
+            if value is not False:
+                unknown.append(tensor(value))
+        if not unknown:
+            return True
+        taken = unknown[0]
+        for flag in unknown[1:]:
+            taken = taken.logical_or(flag)
+        return taken.logical_not()
+
+    def nothing(self) -> Undefined:
+        return UNBOUND
+
+    def result(self, returned: Any, value: Any) -> Any:
+        """What a function with early returns returns."""
+        taken = decide(returned)
+        nothing = value is None or isinstance(value, Undefined)
+        if taken is False or nothing:
+            return None
+        if taken is not True:
+            raise CompileTypeError(
+                f"{self.name} returns a value on some paths and ends without one on others;"
+                " return a value of the same type at its end"
+            )
+        return value
+
+    def assert_(self, value: Any, message: Any) -> None:
+        value = unwrap(value)
+        if isinstance(value, tensor):
+            known = None if value.shape else current().known(value.handle)
+            if known is None:
+                handle = semantics.truth(value)
+                current().emit("assert", [handle, None], {"message": str(unwrap(message))})
+                return
+            value = known
+        if not value:
+            raise AssertionError(message) if message != "" else AssertionError()
+
+    def refuse(self, what: str, instead: str) -> None:
+        raise CompileError(f"`{what}` is not supported in a kernel: {instead}")
+
+    # -- expressions
+
+    def use(self, value: Any) -> Any:
+        """A name that may not be bound."""
+        if isinstance(value, Undefined):
+            raise CompileError(value.reason or "this name is not bound here")
+        return value
+
+    def constexpr(self, value: Any, name: str) -> Any:
+        """The value of `name: tl.constexpr = value`."""
+        value = unwrap(value)
+        if not isinstance(value, tensor):
+            return value
+        known = None if value.shape else current().known(value.handle)
+        if known is None:
+            raise CompileTypeError(
+                f"`{name}` is annotated tl.constexpr but its value, of type {value.type}, is known"
+                " only at run time; leave out the annotation"
+            )
+        return known
+
+    def choice(self, value: Any) -> Any:
+        condition = decide(value)
+        if isinstance(condition, bool):
+            return Chosen(condition)
+        return Branches(Site(0), condition, None)
+
+    def and_ends(self, value: Any) -> bool:
+        return _is_python(value) and not _truth(value)
+
+    def or_ends(self, value: Any) -> bool:
+        return _is_python(value) and bool(_truth(value))
+
+    def and_(self, left: Any, right: Any) -> Any:
+        if _is_python(left):
+            return right
+        return left.logical_and(_logical(right))
+
+    def or_(self, left: Any, right: Any) -> Any:
+        if _is_python(left):
+            return right
+        return left.logical_or(_logical(right))
+
+    def not_(self, value: Any) -> Any:
+        if _is_python(value):
+            return not _truth(value)
+        return value.logical_not()
+
+    def builtin(self, function: Any) -> Callable[..., Any]:
+        """The kernel's version of a Python builtin; anything else that has its name as it is."""
+        return BUILTINS.get(function, function) if callable(function) else function
+
+    def range_(self, function: Any) -> Any:
+        return KernelRange if function is builtins.range else function
+
+
+def _is_python(value: Any) -> bool:
+    """Whether Python knows the truth of the value."""
+    if not isinstance(value, tensor):
+        return True
+    return not value.shape and current().known(value.handle) is not None
+
+
+def _truth(value: Any) -> bool:
+    if isinstance(value, tensor):
+        return bool(current().known(value.handle))
+    return bool(unwrap(value))
+
+
+def _logical(value: Any) -> Any:
+    value = unwrap(value)
+    return value if isinstance(value, (tensor, bool, int, float)) else bool(value)
+
+
+def as_range(iterable: Any) -> KernelRange | None:
+    """`range` and `tl.range` as loops of the kernel; None for any other iterable."""
+    if isinstance(iterable, KernelRange):
+        return iterable
+    if getattr(type(iterable), "kernel_loop", False):
+        loop = KernelRange(iterable.start, iterable.end, iterable.step)
+        loop.hints = iterable.hints
+        return loop
+    return None
+
+
+def unwrapped(value: Any) -> Any:
+    return value.value if type(value) is constexpr else value

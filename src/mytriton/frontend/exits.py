@@ -1,0 +1,175 @@
+"""break, continue and early return as flags, so that every block is left at its end.
+
+One idea: a jump becomes a flag that is set, and the statements it would have jumped over a guarded
+block. While its condition is known to Python the flag is a plain bool and the guard a plain `if`;
+once it depends on the run the flag is carried like any other name.
+
+    for i in range(n):            $break1 = False
+        if x > 3:                 for i in range(n):
+            break           →         if not $break1:            (a guard)
+        y = f(i)                          if x > 3:
+                                              $break1 = True
+                                          else:
+                                              y = f(i)
+
+What follows an `if` with a branch that always jumps moves into the other branch, as above: then
+names bound only there stay bound. Read by `rewrite.py`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+RETURNED, RESULT = "$return", "$value"
+"""The flag and the value of an early return; no name of a user can be equal to them."""
+
+Block = list[ast.stmt]
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+def place(node: ast.AST, at: ast.AST) -> ast.AST:
+    """The node, and all inside it that has no place yet, at the place of another."""
+    for inner in ast.walk(node):
+        if not hasattr(inner, "lineno"):
+            ast.copy_location(inner, at)
+    return node
+
+
+def assign(name: str, value: ast.expr, at: ast.AST) -> ast.stmt:
+    statement = ast.Assign([ast.Name(name, ast.Store())], value)
+    place(statement, at)
+    return statement
+
+
+def jumps(node: ast.AST, kinds: tuple[type[ast.AST], ...]) -> bool:
+    """Whether a jump of these kinds is inside, not counting functions defined there."""
+    if isinstance(node, kinds):
+        return True
+    inner = (child for child in ast.iter_child_nodes(node) if not isinstance(child, FUNCTIONS))
+    return any(jumps(child, kinds) for child in inner)
+
+
+def exits(block: Sequence[ast.stmt]) -> bool:
+    """Whether the end of the block is never reached."""
+    if not block:
+        return False
+    last = block[-1]
+    if isinstance(last, ast.If):
+        return exits(last.body) and exits(last.orelse)
+    return isinstance(last, (ast.Return, ast.Break, ast.Continue, ast.Raise))
+
+
+@dataclass
+class Loop:
+    """The flags of one loop."""
+
+    stop: str
+    skip: str
+
+
+@dataclass
+class Exits:
+    """Lowers the jumps of one function."""
+
+    count: int = 0
+    loops: list[Loop] = field(default_factory=list)
+
+    def function(self, body: Block, at: ast.AST) -> tuple[Block, bool]:
+        """The body without jumps but for a last `return`; whether it needed flags to get there."""
+        rest = body[:-1] if body and isinstance(body[-1], ast.Return) else body
+        if any(jumps(statement, (ast.Return,)) for statement in rest):
+            lowered, _ = self.block(body)
+            return [assign(RETURNED, ast.Constant(False), at), *lowered], True
+        lowered, _ = self.block(rest)
+        return lowered + body[len(rest) :], False
+
+    def block(self, block: Sequence[ast.stmt]) -> tuple[Block, set[str]]:
+        """The lowered statements, and the flags they may set."""
+        result: Block = []
+        flags: set[str] = set()
+        for position, statement in enumerate(block):
+            rest = list(block[position + 1 :])
+            if isinstance(statement, ast.If) and rest:
+                statement, rest = self.absorb(statement, rest)
+            lowered, raised = self.statement(statement)
+            result += lowered
+            flags |= raised
+            if raised and rest:
+                guarded, more = self.block(rest)
+                result.append(self.guard(raised, guarded, rest[0]))
+                return result, flags | more
+            if not rest:
+                break
+        return result, flags
+
+    def absorb(self, statement: ast.If, rest: Block) -> tuple[ast.If, Block]:
+        """Moves what follows into the one branch that reaches it."""
+        then, other = exits(statement.body), exits(statement.orelse)
+        if not then and not other:
+            return statement, rest
+        body = statement.body if then else statement.body + rest
+        orelse = statement.orelse if other else statement.orelse + rest
+        moved = ast.If(statement.test, body, orelse)
+        ast.copy_location(moved, statement)
+        return moved, []
+
+    def guard(self, flags: set[str], body: Block, at: ast.AST) -> ast.stmt:
+        """`if none of the flags: body`; inside, Python knows that none is set."""
+        body = [*(assign(flag, ast.Constant(False), at) for flag in sorted(flags)), *body]
+        names: list[ast.expr] = [ast.Name(flag, ast.Load()) for flag in sorted(flags)]
+        test = ast.Tuple(names, ast.Load())
+        guard = ast.If(test, body, [])
+        place(guard, at)
+        guard.flags = tuple(sorted(flags))  # type: ignore[attr-defined]
+        return guard
+
+    def statement(self, statement: ast.stmt) -> tuple[Block, set[str]]:
+        match statement:
+            case ast.Return():
+                value = statement.value or ast.Constant(None)
+                done = [assign(RESULT, value, statement)]
+                return [*done, assign(RETURNED, ast.Constant(True), statement)], {RETURNED}
+            case ast.Break() | ast.Continue() if self.loops:
+                loop = self.loops[-1]
+                flag = loop.stop if isinstance(statement, ast.Break) else loop.skip
+                return [assign(flag, ast.Constant(True), statement)], {flag}
+            case ast.If():
+                body, then = self.block(statement.body)
+                orelse, other = self.block(statement.orelse)
+                lowered = ast.If(statement.test, body, orelse)
+                ast.copy_location(lowered, statement)
+                return [lowered], then | other
+            case ast.For() | ast.While():
+                return self.loop(statement)
+        return [statement], set()
+
+    def loop(self, statement: ast.For | ast.While) -> tuple[Block, set[str]]:
+        self.count += 1
+        loop = Loop(f"$break{self.count}", f"$continue{self.count}")
+        self.loops.append(loop)
+        body, raised = self.block(statement.body)
+        self.loops.pop()
+        orelse, more = self.block(statement.orelse)
+        stops = raised - {loop.skip}
+        if loop.skip in raised:
+            body = [assign(loop.skip, ast.Constant(False), statement), *body]
+        lowered: ast.stmt
+        if isinstance(statement, ast.For):
+            target = ast.Assign([statement.target], ast.Name("$item", ast.Load()))
+            place(target, statement.target)
+            body = [target, *body]
+            body = [self.guard(stops, body, statement)] if stops else body
+            lowered = ast.For(ast.Name("$item", ast.Store()), statement.iter, body, [])
+        else:
+            lowered = ast.While(statement.test, body, [])
+        place(lowered, statement)
+        lowered.flags = tuple(sorted(stops))  # type: ignore[attr-defined]
+        before = [assign(loop.stop, ast.Constant(False), statement)] if loop.stop in raised else []
+        if orelse and loop.stop in raised:
+            orelse = [self.guard({loop.stop}, orelse, statement)]
+        after = [lowered, *orelse]
+        if orelse and RETURNED in raised:
+            after = [lowered, self.guard({RETURNED}, orelse, statement)]
+        return before + after, (raised - {loop.stop, loop.skip}) | more

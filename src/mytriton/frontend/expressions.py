@@ -1,0 +1,210 @@
+"""Rewriting expressions: what would ask a tensor for its truth becomes a call that need not.
+
+One idea: no lambda, since a new frame would hide the user's; an operand is kept in a `$name` and
+Python's own conditional expression does the short circuit.
+
+    a and b        →   ($1 if $ctl.and_ends($1 := a) else $ctl.and_($1, b))
+    a < b < c      →   (a < ($1 := b)) and ($1 < c)
+    x if c else y  →   ($1 := $ctl.choice(c), $1.first(x if $1.then else None),
+                        $1.second(y if $1.orelse else None))[2]
+    not a          →   $ctl.not_(a)
+    min(a, b)      →   $ctl.builtin(min)(a, b)
+
+Read by `rewrite.py`; the calls are in `control.py`.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from .exits import place
+
+BUILTINS = frozenset(["min", "max", "abs", "float", "int", "bool", "len", "print", "sum"])
+_STATIC_OPERATORS = (ast.Is, ast.IsNot)
+
+
+def is_flag(name: str) -> bool:
+    """Whether the name is a jump flag of `exits.py`."""
+    return name.startswith(("$return", "$break", "$continue"))
+
+
+def is_static(node: ast.expr) -> bool:
+    """Whether the value of a condition is surely Python's: identities and constants."""
+    match node:
+        case ast.Constant():
+            return True
+        case ast.BoolOp(values=values):
+            return all(map(is_static, values))
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return is_static(operand)
+        case ast.Compare(ops=ops):
+            return all(isinstance(op, _STATIC_OPERATORS) for op in ops)
+    return False
+
+
+def call(method: str, *arguments: ast.expr) -> ast.Call:
+    owner = ast.Attribute(ast.Name("$ctl", ast.Load()), method, ast.Load())
+    return ast.Call(owner, list(arguments), [])
+
+
+def refusal(node: ast.AST, what: str, instead: str) -> ast.stmt:
+    """A statement that raises where it stands."""
+    refuse = call("refuse", ast.Constant(what), ast.Constant(instead))
+    return place(ast.Expr(refuse), node)  # type: ignore[return-value]
+
+
+def header(node: ast.expr, local: set[str]) -> ast.expr:
+    """The iterable of a `for`: `range` there means a loop of the kernel."""
+    match node:
+        case ast.Call(func=function, args=arguments, keywords=keywords):
+            looping = ast.Call(_looping(function, local), arguments, keywords)
+            return place(looping, node)  # type: ignore[return-value]
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            both = ast.IfExp(test, header(body, local), header(orelse, local))
+            return place(both, node)  # type: ignore[return-value]
+    return node
+
+
+def _looping(function: ast.expr, local: set[str]) -> ast.expr:
+    match function:
+        case ast.Name(id="range") if "range" not in local:
+            return place(call("range_", function), function)  # type: ignore[return-value]
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            both = ast.IfExp(test, _looping(body, local), _looping(orelse, local))
+            return place(both, function)  # type: ignore[return-value]
+    return function
+
+
+def rewrite(node: Any, local: set[str], defined: set[str], count: list[int]) -> Any:
+    """The expression, or simple statement, in its new form."""
+    return Expressions(local, defined, count).visit(node)
+
+
+class Expressions(ast.NodeTransformer):
+    """One expression's worth; `inner` are the names of lambdas and comprehensions around it."""
+
+    def __init__(self, local: set[str], defined: set[str], count: list[int]) -> None:
+        self.local, self.defined, self.count = local, defined, count
+        self.inner: set[str] = set()
+
+    def fresh(self) -> str:
+        self.count[0] += 1
+        return f"${self.count[0]}"
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        certain = node.id in self.defined or node.id not in self.local or node.id in self.inner
+        if certain or not isinstance(node.ctx, ast.Load):
+            return node
+        return place(call("use", node), node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        """`x += y` where x may be unbound reads it through `use`."""
+        target = node.target
+        if not isinstance(target, ast.Name) or target.id in self.defined:
+            return self.generic_visit(node)
+        read = self.visit(place(ast.Name(target.id, ast.Load()), target))
+        value = ast.BinOp(read, node.op, self.visit(node.value))
+        return place(ast.Assign([target], value), node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        word = "and" if isinstance(node.op, ast.And) else "or"
+        result = self.visit(node.values[0])
+        for value in node.values[1:]:
+            result = self.chain(word, result, self.visit(value), node)
+        return result  # type: ignore[no-any-return]
+
+    def chain(self, word: str, left: ast.expr, right: ast.expr, at: ast.AST) -> ast.AST:
+        name = self.fresh()
+        kept = ast.NamedExpr(ast.Name(name, ast.Store()), left)
+        again = ast.Name(name, ast.Load())
+        both = call(f"{word}_", ast.Name(name, ast.Load()), right)
+        return place(ast.IfExp(call(f"{word}_ends", kept), again, both), at)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if len(node.ops) == 1:
+            return node
+        result: Any = None
+        left = node.left
+        for position, (op, right) in enumerate(zip(node.ops, node.comparators)):
+            last = position == len(node.ops) - 1
+            name = self.fresh()
+            kept = right if last else ast.NamedExpr(ast.Name(name, ast.Store()), right)
+            link = place(ast.Compare(left, [op], [kept]), node)
+            result = link if result is None else self.chain("and", result, link, node)  # type: ignore
+            left = ast.Name(name, ast.Load())
+            place(left, right)
+        return result  # type: ignore[no-any-return]
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        return place(call("not_", node.operand), node) if isinstance(node.op, ast.Not) else node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        if is_static(node.test):
+            return node
+        name = self.fresh()
+
+        def method(which: str, value: ast.expr) -> ast.expr:
+            return ast.Call(
+                ast.Attribute(ast.Name(name, ast.Load()), which, ast.Load()), [value], []
+            )
+
+        def when(flag: str, value: ast.expr) -> ast.expr:
+            asked = ast.Attribute(ast.Name(name, ast.Load()), flag, ast.Load())
+            return ast.IfExp(asked, value, ast.Constant(None))
+
+        start = ast.NamedExpr(ast.Name(name, ast.Store()), call("choice", node.test))
+        first = method("first", when("then", node.body))
+        second = method("second", when("orelse", node.orelse))
+        steps = ast.Tuple([start, first, second], ast.Load())
+        return place(ast.Subscript(steps, ast.Constant(2), ast.Load()), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        match node.func:
+            case ast.Name(id=name) if name in BUILTINS and name not in self.local | self.inner:
+                node.func = place(call("builtin", node.func), node.func)  # type: ignore
+        return node
+
+    # -- scopes of their own
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        names = {inner.arg for inner in ast.walk(node.args) if isinstance(inner, ast.arg)}
+        return self.scoped(node, names)
+
+    def comprehension(self, node: Any) -> ast.AST:
+        """Python allows no `:=` in the iterables of a comprehension: those stay as they are."""
+        iterables = [generator.iter for generator in node.generators]
+        for generator in node.generators:
+            generator.iter = ast.Constant(None)
+        stores = (n for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name))
+        self.scoped(node, {name.id for name in stores})
+        for generator, iterable in zip(node.generators, iterables):
+            generator.iter = iterable
+        return node  # type: ignore[no-any-return]
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = comprehension
+
+    def scoped(self, node: ast.AST, names: set[str]) -> ast.AST:
+        outer, self.inner = self.inner, self.inner | names
+        result = self.generic_visit(node)
+        self.inner = outer
+        return result
+
+    # -- refused
+
+    def refuse(self, node: ast.AST, what: str) -> ast.AST:
+        instead = "a kernel runs from its first line to its last; return values instead"
+        return place(call("refuse", ast.Constant(what), ast.Constant(instead)), node)
+
+    def visit_Yield(self, node: ast.Yield) -> ast.AST:
+        return self.refuse(node, "yield")
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
+        return self.refuse(node, "yield from")
+
+    def visit_Await(self, node: ast.Await) -> ast.AST:
+        return self.refuse(node, "await")

@@ -1,0 +1,318 @@
+"""Rewriting a kernel's source so that its control flow can become regions.
+
+One idea: in frame and in place. No function is extracted: each `if`, `for` and `while` becomes
+plain Python around calls of a `Control` (`control.py`) in the very frame of the kernel, under its
+own file, lines and columns, so tracebacks, breakpoints and locals stay the user's. Per statement,
+with `a, b` the names that live on:
+
+    if c: T          $s = $ctl.if_(c, 7)                     # 7: the statement's Site
+    else: E    →     if $s.then: T
+                     if $s.symbolic: a, b = $s.other()
+                     if $s.orelse: E
+                     if $s.symbolic: a, b = $s.join()
+
+    for t in i:      $s = $ctl.for_(i, 7)
+        B      →     for $item in $s:
+                         if $s.symbolic: a, b = $s.enter()
+                         t = $item; B
+                         if $s.symbolic: $s.leave()
+                     if $s.symbolic: a, b = $s.results()
+
+Expressions whose Python form would ask a tensor for its truth (`and`, `or`, `not`, chained
+comparisons, conditional expressions) become calls that keep Python's short circuit for Python
+values. What a kernel cannot contain becomes a call that raises when, and only if, it is reached.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import expressions
+from .exits import RESULT, RETURNED, Exits, assign, place
+from .names import Liveness, bindings, captured, likely
+
+HIDDEN = "$item"
+
+REFUSED: Mapping[type[ast.AST], tuple[str, str]] = {
+    ast.Try: ("try", "a kernel has no exceptions; test the condition with `if`"),
+    ast.With: ("with", "a kernel has no context managers"),
+    ast.AsyncFor: ("async for", "use a plain `for`"),
+    ast.AsyncWith: ("async with", "a kernel has no context managers"),
+    ast.AsyncFunctionDef: ("async def", "use a plain `def`"),
+    ast.ClassDef: ("class", "define the class outside the kernel"),
+    ast.Global: ("global", "pass values as arguments and return them"),
+    ast.Nonlocal: ("nonlocal", "pass values as arguments and return them"),
+    ast.Import: ("import", "import at the top of the file"),
+    ast.ImportFrom: ("import", "import at the top of the file"),
+    ast.Delete: ("del", "names end with the block; leave it out"),
+    ast.Match: ("match", "use `if` and `elif`"),
+}
+
+
+@dataclass(frozen=True)
+class Site:
+    """What is known from the source about one control-flow statement.
+
+    names: what its blocks bind and is read later; merged: those of them read after it; likely: those
+    bound outside the ifs of a loop's body; flags: the jump flags set inside. before, first, second: the
+    line that bound a name last, before the statement, in its first and in its second block.
+    """
+
+    line: int
+    names: tuple[str, ...] = ()
+    merged: frozenset[str] = frozenset()
+    likely: frozenset[str] = frozenset()
+    flags: tuple[str, ...] = ()
+    guard: tuple[str, ...] = ()
+    before: Mapping[str, int] = field(default_factory=dict)
+    first: Mapping[str, int] = field(default_factory=dict)
+    second: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class Statements:
+    """Rewrites the statements of one function; `sites` is shared by those nested in it."""
+
+    sites: list[Site]
+    locals: set[str]
+    defined: set[str]
+    lines: dict[str, int]
+    count: list[int]
+
+    def block(self, block: Sequence[ast.stmt]) -> list[ast.stmt]:
+        result: list[ast.stmt] = []
+        for statement in block:
+            rewritten = self.statement(statement)
+            result += rewritten if isinstance(rewritten, list) else [rewritten]
+        return result or [ast.copy_location(ast.Pass(), block[0])]
+
+    def statement(self, node: Any) -> Any:
+        method = _STATEMENTS.get(type(node))
+        if type(node) in REFUSED:
+            return expressions.refusal(node, *REFUSED[type(node)])
+        result = method(self, node) if method else self.expression(node)
+        if method is None or isinstance(node, ast.FunctionDef):
+            names = bindings([node])
+            self.defined |= names
+            self.lines.update(dict.fromkeys(names, node.lineno))
+        return result
+
+    def expression(self, node: Any) -> Any:
+        return expressions.rewrite(node, self.locals, self.defined, self.count)
+
+    def fresh(self, prefix: str) -> str:
+        self.count[0] += 1
+        return f"${prefix}{self.count[0]}"
+
+    # -- control flow
+
+    def if_(self, node: Any) -> list[ast.stmt]:
+        guard = getattr(node, "flags", ())
+        test = _call("clear", [node.test], node) if guard else self.expression(node.test)
+        if not guard and expressions.is_static(node.test):
+            return [self.plain_if(node, test)]
+        bound = bindings([*node.body, *node.orelse]) - {HIDDEN}
+        first = bindings(node.body) - {HIDDEN}
+        names = bound & node.after | first & node.other
+        before = dict(self.lines)
+        then = self.branch(node.body)
+        lines, self.lines = self.lines, dict(before)
+        other = self.branch(node.orelse) if node.orelse else []
+        second, self.lines = self.lines, {**self.lines, **lines}
+        flags = sorted(name for name in bound if expressions.is_flag(name))
+        site = self.site(
+            node.lineno,
+            names,
+            merged=frozenset(names & node.after),
+            flags=tuple(flags),
+            guard=guard,
+            before=before,
+            first=lines,
+            second=second,
+        )
+        return self.if_code(node, test, then, other, site)
+
+    def branch(self, block: list[ast.stmt]) -> list[ast.stmt]:
+        """A block that may not run: what it binds is not certain to be bound after it."""
+        defined = set(self.defined)
+        result = self.block(block)
+        self.defined = defined
+        return result
+
+    def plain_if(self, node: ast.If, test: ast.expr) -> ast.stmt:
+        result = ast.If(
+            test, self.branch(node.body), self.branch(node.orelse) if node.orelse else []
+        )
+        ast.copy_location(result, node)
+        return result
+
+    def if_code(
+        self, node: ast.If, test: ast.expr, then: list[ast.stmt], other: list[ast.stmt], site: int
+    ) -> list[ast.stmt]:
+        state = self.fresh("if")
+        names = self.sites[site].names
+        start = assign(state, _call("if_", [test, ast.Constant(site)], node.test), node.test)
+        result = [start, _when(state, "then", then, node.test)]
+        result.append(_symbolic(state, "other", names, node.test))
+        if other:
+            result.append(_when(state, "orelse", other, node.test))
+        result.append(_symbolic(state, "join", names, node.test))
+        return result
+
+    def loop(self, node: Any) -> list[ast.stmt]:
+        bound = bindings(node.body) - {HIDDEN}
+        names = bound & (node.head | node.after)
+        before = dict(self.lines)
+        is_for = isinstance(node, ast.For)
+        header = expressions.header(node.iter, self.locals) if is_for else None
+        header = self.expression(header) if is_for else None
+        test = None if is_for else self.test(node)
+        body = self.branch(node.body)
+        site = self.site(
+            node.lineno,
+            names,
+            merged=frozenset(names & node.after),
+            likely=frozenset(likely(node.body)),
+            flags=node.flags,
+            before=before,
+            first=dict(self.lines),
+        )
+        if header is not None:
+            return self.for_code(node, header, body, site)
+        assert test is not None
+        return self.while_code(node, test, body, site)
+
+    def for_code(
+        self, node: ast.For, header: ast.expr, body: list[ast.stmt], site: int
+    ) -> list[ast.stmt]:
+        state, names = self.fresh("for"), self.sites[site].names
+        start = assign(state, _call("for_", [header, ast.Constant(site)], node.iter), node.iter)
+        body = [_symbolic(state, "enter", names, node.iter), *body]
+        body.append(_symbolic(state, "leave", (), node.iter))
+        if self.sites[site].flags:
+            flags: list[ast.expr] = [ast.Name(name, ast.Load()) for name in node.flags]  # type: ignore
+            stop = _method(state, "stop", [ast.Tuple(flags, ast.Load())])
+            body.append(_if(stop, [ast.Break()], node.iter))
+        loop = ast.For(ast.Name(HIDDEN, ast.Store()), ast.Name(state, ast.Load()), body, [])
+        place(loop, node.iter)
+        return [start, loop, _symbolic(state, "results", names, node.iter)]
+
+    def test(self, node: Any) -> ast.expr:
+        """The loop's condition; with jumps inside, only asked for while none was taken."""
+        test: ast.expr = node.test
+        if node.flags:
+            flags: list[ast.expr] = [ast.Name(name, ast.Load()) for name in node.flags]
+            clear = _call("clear", [ast.Tuple(flags, ast.Load())], node.test)
+            test = ast.IfExp(clear, test, ast.Constant(False))
+            place(test, node.test)
+        return self.expression(test)  # type: ignore[no-any-return]
+
+    def while_code(
+        self, node: ast.While, test: ast.expr, body: list[ast.stmt], site: int
+    ) -> list[ast.stmt]:
+        state, names = self.fresh("while"), self.sites[site].names
+        start = assign(state, _call("while_", [ast.Constant(site)], node.test), node.test)
+        asking = place(ast.Expr(_method(state, "test", [test])), node.test)
+        leaving = place(ast.Expr(_method(state, "leave", [])), node.test)
+        choose = ast.If(ast.Name(HIDDEN, ast.Load()), [asking], [*body, leaving])  # type: ignore
+        inner = [_symbolic(state, "enter", names, node.test), choose]
+        loop = ast.For(ast.Name(HIDDEN, ast.Store()), ast.Name(state, ast.Load()), inner, [])
+        place(loop, node.test)
+        return [start, loop, _symbolic(state, "results", names, node.test)]
+
+    def site(self, line: int, names: set[str], **fields: Any) -> int:
+        self.sites.append(Site(line, tuple(sorted(names)), **fields))
+        return len(self.sites) - 1
+
+    # -- simple statements
+
+    def assert_(self, node: ast.Assert) -> ast.stmt:
+        message = node.msg or ast.Constant("")
+        call = _call("assert_", [self.expression(node.test), self.expression(message)], node)
+        return place(ast.Expr(call), node)  # type: ignore[return-value]
+
+    def annotated(self, node: ast.AnnAssign) -> list[ast.stmt]:
+        """`x: tl.constexpr = value` must be known now; other annotations say nothing."""
+        names = bindings([node])
+        if node.value is None:
+            return []
+        value = self.expression(node.value)
+        if ast.unparse(node.annotation).split(".")[-1] == "constexpr":
+            label = ast.Constant(ast.unparse(node.target))
+            value = _call("constexpr", [value, label], node.value)
+        result = ast.Assign([self.expression(node.target)], value)
+        self.defined |= names
+        self.lines.update(dict.fromkeys(names, node.lineno))
+        return [place(result, node)]  # type: ignore[list-item]
+
+    def nested(self, node: ast.FunctionDef) -> ast.stmt:
+        return rewrite_function(node, self.sites, self.count, self.locals | {node.name})
+
+
+def rewrite_function(
+    node: ast.FunctionDef, sites: list[Site], count: list[int], outer: set[str] | None = None
+) -> ast.FunctionDef:
+    """The function with its control flow as calls of `$ctl`; new sites are added to the list."""
+    body, flagged = Exits().function(list(node.body), node)
+    arguments = node.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    every += [extra for extra in (arguments.vararg, arguments.kwarg) if extra is not None]
+    parameters = {argument.arg for argument in every}
+    names = bindings(body) | parameters
+    live = {RETURNED, RESULT} if flagged else set()
+    Liveness(captured(body) & names).block(body, live)
+    lines = dict.fromkeys(parameters, node.lineno)
+    rewriter = Statements(
+        sites, names | (outer or set()), parameters | (outer or set()), lines, count
+    )
+    new = rewriter.block(body)
+    if flagged:
+        names_ = [ast.Name(RETURNED, ast.Load()), ast.Name(RESULT, ast.Load())]
+        new.insert(0, assign(RESULT, _call("nothing", [], node), node))
+        result: Any = _call("result", list(names_), node)
+        new.append(place(ast.Return(result), node))  # type: ignore[arg-type]
+    function = ast.FunctionDef(
+        node.name, arguments, new, node.decorator_list, returns=None, type_comment=None
+    )
+    if hasattr(node, "type_params"):
+        function.type_params = []
+    ast.copy_location(function, node)
+    return function
+
+
+def _call(method: str, arguments: list[ast.expr], at: ast.AST) -> ast.expr:
+    return place(_method("$ctl", method, arguments), at)  # type: ignore[return-value]
+
+
+def _method(name: str, method: str, arguments: list[ast.expr]) -> ast.expr:
+    owner = ast.Attribute(ast.Name(name, ast.Load()), method, ast.Load())
+    return ast.Call(owner, arguments, [])
+
+
+def _if(test: ast.expr, body: list[ast.stmt], at: ast.AST) -> ast.stmt:
+    return place(ast.If(test, body, []), at)  # type: ignore[return-value]
+
+
+def _when(state: str, attribute: str, body: list[ast.stmt], at: ast.AST) -> ast.stmt:
+    return _if(ast.Attribute(ast.Name(state, ast.Load()), attribute, ast.Load()), body, at)
+
+
+def _symbolic(state: str, method: str, names: Sequence[str], at: ast.AST) -> ast.stmt:
+    """`if state.symbolic: names = state.method()`."""
+    call = _method(state, method, [])
+    targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in names]
+    done = ast.Assign([ast.Tuple(targets, ast.Store())], call) if names else ast.Expr(call)
+    return _when(state, "symbolic", [done], at)
+
+
+_STATEMENTS: Mapping[type[ast.stmt], Any] = {
+    ast.If: Statements.if_,
+    ast.For: Statements.loop,
+    ast.While: Statements.loop,
+    ast.Assert: Statements.assert_,
+    ast.AnnAssign: Statements.annotated,
+    ast.FunctionDef: Statements.nested,
+}
