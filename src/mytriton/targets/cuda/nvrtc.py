@@ -1,0 +1,103 @@
+"""NVRTC: CUDA C++ to PTX and machine code, without a GPU and without headers.
+
+One idea: a text of ours that NVRTC refuses is a bug of ours, so the error carries NVRTC's log and
+the numbered text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+OPTIONS = ("--std=c++14",)
+"""The options of every compilation: those of the launch."""
+
+
+class NvrtcError(RuntimeError):
+    """NVRTC refused a text: its log, then the text with line numbers."""
+
+    def __init__(self, log: str, text: str, arch: str) -> None:
+        self.log = log
+        lines = text.splitlines()
+        numbered = "\n".join(f"{place:4} {line}" for place, line in enumerate(lines, 1))
+        super().__init__(f"NVRTC refused the text for {arch}:\n{log}\n{numbered}")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What NVRTC made of a text: PTX, machine code for the architecture, and its remarks."""
+
+    arch: str
+    ptx: str
+    cubin: bytes
+    log: str
+
+
+def available() -> str:
+    """Why there is no NVRTC here; "" where there is one."""
+    try:
+        _nvrtc()
+    except RuntimeError as error:
+        return str(error)
+    return ""
+
+
+@cache
+def _nvrtc() -> Any:
+    """The bindings. Raises RuntimeError where there are none, with what to install."""
+    try:
+        from cuda.bindings import nvrtc
+
+        nvrtc.nvrtcVersion()
+    except Exception as error:
+        install = "pip install cuda-bindings nvidia-cuda-nvrtc"
+        raise RuntimeError(f"NVRTC is not there ({error}); {install}") from error
+    return nvrtc
+
+
+@cache
+def compile_nvrtc(text: str, arch: str = "sm_80", options: Sequence[str] = ()) -> Compiled:
+    """The text compiled for an architecture (`sm_80`, `sm_90a`, …). Each text is compiled once a
+    process.
+
+    Raises NvrtcError with the log where NVRTC refuses it, RuntimeError where there is no NVRTC.
+    """
+    nvrtc = _nvrtc()
+    program = _call(nvrtc.nvrtcCreateProgram, text.encode(), b"kernel.cu", 0, [], [])
+    try:
+        flags = [f"--gpu-architecture={arch}".encode(), *(o.encode() for o in (*OPTIONS, *options))]
+        (status,) = nvrtc.nvrtcCompileProgram(program, len(flags), flags)
+        log = _text(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
+        if int(status):
+            raise NvrtcError(log, text, arch)
+        ptx = _text(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program)
+        cubin = _bytes(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
+        return Compiled(arch, ptx, cubin, log)
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
+
+
+def _call(function: Any, *arguments: Any) -> Any:
+    status, *results = function(*arguments)
+    if int(status):
+        raise RuntimeError(f"{function.__name__}: {status}")
+    return results[0] if results else None
+
+
+def _bytes(size: Any, read: Any, program: Any) -> bytes:
+    content: bytes = b" " * _call(size, program)
+    _call(read, program, content)
+    return content
+
+
+def _text(size: Any, read: Any, program: Any) -> str:
+    return _bytes(size, read, program).rstrip(b"\0").decode()
+
+
+def ptx_body(ptx: str) -> str:
+    """The instructions of a PTX text: without comments, directives of the file and blank lines."""
+    lines = (line.split("//")[0].rstrip() for line in ptx.splitlines())
+    start = (".version", ".target", ".address_size")
+    return "\n".join(line for line in lines if line.strip() and not line.startswith(start))

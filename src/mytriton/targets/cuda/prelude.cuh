@@ -1,0 +1,459 @@
+// The device functions of printed kernels: see prelude.py. Sections are printed when called,
+// in the order of need.
+
+// --- divide
+// x / y toward zero; 0 where y is 0, and the least int divided by -1 wraps. Narrow ints come
+// promoted to int.
+__device__ inline int divide(int x, int y) {
+    return y == 0 ? 0 : y == -1 ? (int)(0U - (unsigned int)x) : x / y;
+}
+__device__ inline unsigned int divide(unsigned int x, unsigned int y) {
+    return y == 0 ? 0 : x / y;
+}
+__device__ inline long long divide(long long x, long long y) {
+    return y == 0 ? 0 : y == -1 ? (long long)(0ULL - (unsigned long long)x) : x / y;
+}
+__device__ inline unsigned long long divide(unsigned long long x, unsigned long long y) {
+    return y == 0 ? 0 : x / y;
+}
+
+// --- remainder
+// x - divide(x, y) * y: the sign of x, and x itself where y is 0.
+__device__ inline int remainder(int x, int y) {
+    return y == 0 ? x : y == -1 ? 0 : x % y;
+}
+__device__ inline unsigned int remainder(unsigned int x, unsigned int y) {
+    return y == 0 ? x : x % y;
+}
+__device__ inline long long remainder(long long x, long long y) {
+    return y == 0 ? x : y == -1 ? 0 : x % y;
+}
+__device__ inline unsigned long long remainder(unsigned long long x, unsigned long long y) {
+    return y == 0 ? x : x % y;
+}
+
+// --- shift_left
+// x << y; 0 where y is negative or no less than the width.
+__device__ inline int shift_left(int x, int y) {
+    return (unsigned int)y < 32 ? (int)((unsigned int)x << y) : 0;
+}
+__device__ inline unsigned int shift_left(unsigned int x, unsigned int y) {
+    return y < 32 ? x << y : 0;
+}
+__device__ inline long long shift_left(long long x, long long y) {
+    return (unsigned long long)y < 64 ? (long long)((unsigned long long)x << y) : 0;
+}
+__device__ inline unsigned long long shift_left(unsigned long long x, unsigned long long y) {
+    return y < 64 ? x << y : 0;
+}
+
+// --- shift_right
+// x >> y; only the sign is left where y is negative or no less than the width.
+__device__ inline int shift_right(int x, int y) {
+    return x >> ((unsigned int)y < 31 ? y : 31);
+}
+__device__ inline unsigned int shift_right(unsigned int x, unsigned int y) {
+    return y < 32 ? x >> y : 0;
+}
+__device__ inline long long shift_right(long long x, long long y) {
+    return x >> ((unsigned long long)y < 63 ? y : 63);
+}
+__device__ inline unsigned long long shift_right(unsigned long long x, unsigned long long y) {
+    return y < 64 ? x >> y : 0;
+}
+
+// --- multiply_high
+// The high half of the product.
+__device__ inline int multiply_high(int x, int y) {
+    return __mulhi(x, y);
+}
+__device__ inline unsigned int multiply_high(unsigned int x, unsigned int y) {
+    return __umulhi(x, y);
+}
+__device__ inline long long multiply_high(long long x, long long y) {
+    return __mul64hi(x, y);
+}
+__device__ inline unsigned long long multiply_high(unsigned long long x, unsigned long long y) {
+    return __umul64hi(x, y);
+}
+
+// --- minimum
+// The lesser one. Of floats: the other one of a NaN, and -0.0 < 0.0 (as PTX min does).
+template <typename T> __device__ inline T minimum(T x, T y) {
+    return x < y ? x : y;
+}
+__device__ inline float minimum(float x, float y) {
+    return fminf(x, y);
+}
+__device__ inline double minimum(double x, double y) {
+    return fmin(x, y);
+}
+
+// --- maximum
+// The greater one. Of floats: the other one of a NaN, and -0.0 < 0.0 (as PTX max does).
+template <typename T> __device__ inline T maximum(T x, T y) {
+    return x > y ? x : y;
+}
+__device__ inline float maximum(float x, float y) {
+    return fmaxf(x, y);
+}
+__device__ inline double maximum(double x, double y) {
+    return fmax(x, y);
+}
+
+// --- minimum_nan
+// The lesser one; NaN where either is.
+template <typename T> __device__ inline T minimum_nan(T x, T y) {
+    return x != x || y != y ? x + y : minimum(x, y);
+}
+
+// --- maximum_nan
+// The greater one; NaN where either is.
+template <typename T> __device__ inline T maximum_nan(T x, T y) {
+    return x != x || y != y ? x + y : maximum(x, y);
+}
+
+// --- bitcast
+// The same bits as another type of the same size.
+template <typename To, typename From> __device__ inline To bitcast(From x) {
+    static_assert(sizeof(To) == sizeof(From), "a bitcast keeps the size");
+    To y;
+    memcpy(&y, &x, sizeof(y));
+    return y;
+}
+
+// --- saturate
+// A float as an int: toward zero, out of range the nearest end, 0 for NaN.
+template <typename Int, typename Float> __device__ inline Int saturate(Float x) {
+    const unsigned long long ones = ~0ULL >> (64 - 8 * (int)sizeof(Int));
+    const bool with_sign = (Int)-1 < (Int)1;
+    const Int high = (Int)(with_sign ? ones >> 1 : ones), low = (Int)(with_sign ? ~(ones >> 1) : 0);
+    return x != x ? (Int)0 : x <= (Float)low ? low : x >= (Float)high ? high : (Int)x;
+}
+
+// --- toward_zero
+// The float next to x toward zero.
+__device__ inline float toward_zero(double x) {
+    return __double2float_rz(x);
+}
+__device__ inline float toward_zero(long long x) {
+    return __ll2float_rz(x);
+}
+__device__ inline float toward_zero(unsigned long long x) {
+    return __ull2float_rz(x);
+}
+
+// --- odd_float
+// x as a float rounded to odd: where it is inexact the last bit is set, so that rounding it on to a
+// narrower format gives what rounding x once would.
+__device__ inline float odd_float(double x) {
+    float near = toward_zero(x);
+    return near == x ? near : __uint_as_float(__float_as_uint(near) | 1);
+}
+__device__ inline float odd_float(unsigned long long x) {
+    float near = toward_zero(x);
+    return (unsigned long long)near == x ? near : __uint_as_float(__float_as_uint(near) | 1);
+}
+__device__ inline float odd_float(long long x) {
+    return x < 0 ? -odd_float(0ULL - (unsigned long long)x) : odd_float((unsigned long long)x);
+}
+
+// --- IEEE FN FNUZ NONE
+// How a float format spells infinity and NaN: both; NaN is all ones; NaN is minus zero; neither.
+enum special { IEEE, FN, FNUZ, NONE };
+
+// --- small_float
+// A float of 8 or 16 bits in memory. Computing with one reads it as a float; f(x) rounds x to
+// nearest even, f::cut(x) toward zero.
+template <typename Word, int EXPONENT, int MANTISSA, int BIAS, int SPECIAL> struct small_float {
+    Word bits;
+
+    small_float() = default;
+    __device__ explicit small_float(float x) : bits(encode(x, false)) {}
+    __device__ static small_float cut(float x) {
+        small_float y;
+        y.bits = encode(x, true);
+        return y;
+    }
+
+    __device__ operator float() const {
+        const int full = (1 << EXPONENT) - 1, ones = (1 << MANTISSA) - 1;
+        int field = bits >> MANTISSA & full, fraction = bits & ones;
+        bool negative = bits >> (EXPONENT + MANTISSA) & 1;
+        const float step = __int_as_float((127 + 1 - BIAS - MANTISSA) << 23);
+        int shifted = (field - BIAS + 127) << 23 | fraction << (23 - MANTISSA);
+        float size = field == 0 ? fraction * step : __int_as_float(shifted);
+        const float nan = __int_as_float(0x7fc00000);
+        if (SPECIAL == IEEE && field == full) size = fraction ? nan : __int_as_float(0x7f800000);
+        if (SPECIAL == FN && field == full && fraction == ones) size = nan;
+        if (SPECIAL == FNUZ && negative && field == 0 && fraction == 0) size = nan;
+        return negative ? -size : size;
+    }
+
+    // The bits of x: its exponent and the leading bits of its fraction are one number, so that
+    // rounding up carries from one into the other.
+    __device__ static unsigned int encode(float x, bool down) {
+        const unsigned int infinity = ((1U << EXPONENT) - 1) << MANTISSA;
+        const unsigned int all = infinity | ((1U << MANTISSA) - 1);
+        const unsigned int top = SPECIAL == IEEE ? infinity - 1 : SPECIAL == FN ? all - 1 : all;
+        const unsigned int minus = 1U << (EXPONENT + MANTISSA);
+        const unsigned int quiet = infinity | 1U << (MANTISSA - 1);
+        const unsigned int nan = SPECIAL == IEEE ? quiet : SPECIAL == FNUZ ? minus : all;
+        unsigned int given = __float_as_uint(x), sign = given >> 31 ? minus : 0;
+        int exponent = (int)(given >> 23 & 0xff) - 127;
+        if (exponent == 128 && given << 9) return nan;
+        unsigned int significand = (given & 0x7fffff) | (exponent > -127 ? 0x800000 : 0);
+        int below = 1 - BIAS - exponent;
+        int shift = 23 - MANTISSA + (below > 0 ? below : 0);
+        if (shift > 25) shift = 25;
+        unsigned int kept = significand >> shift, lost = significand << (32 - shift);
+        if (!down && (lost > 0x80000000U || (lost == 0x80000000U && (kept & 1)))) kept++;
+        unsigned int size = kept + (below > 0 ? 0 : (unsigned int)-below << MANTISSA);
+        if (exponent == 128 || size > top) {
+            bool finite = SPECIAL == NONE || (down && exponent < 128);
+            if (!finite && SPECIAL != IEEE) return nan;
+            size = finite ? top : infinity;
+        }
+        return SPECIAL == FNUZ && size == 0 ? 0 : size | sign;
+    }
+};
+
+// --- f16
+// IEEE half precision in memory. Computing with one reads it as a float; f16(x) rounds x to nearest
+// even, f16::cut(x) toward zero.
+struct f16 {
+    unsigned short bits;
+
+    f16() = default;
+    __device__ explicit f16(float x) {
+        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    }
+    __device__ static f16 cut(float x) {
+        f16 y;
+        asm("cvt.rz.f16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+        return y;
+    }
+    __device__ operator float() const {
+        float x;
+        asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+        return x;
+    }
+};
+
+// --- bf16
+// The upper half of a float in memory. Computing with one reads it as a float; bf16(x) rounds x to
+// nearest even, bf16::cut(x) toward zero.
+struct bf16 {
+    unsigned short bits;
+
+    bf16() = default;
+    __device__ explicit bf16(float x) {
+        unsigned int given = __float_as_uint(x);
+        bits = x != x ? 0x7fc0 : (given + 0x7fff + (given >> 16 & 1)) >> 16;
+    }
+    __device__ static bf16 cut(float x) {
+        bf16 y;
+        y.bits = x != x ? 0x7fc0 : __float_as_uint(x) >> 16;
+        return y;
+    }
+    __device__ operator float() const {
+        return __uint_as_float((unsigned int)bits << 16);
+    }
+};
+
+// --- word_of
+// The unsigned int of so many bytes.
+template <int BYTES> struct word_of;
+template <> struct word_of<1> { typedef unsigned char type; };
+template <> struct word_of<2> { typedef unsigned short type; };
+template <> struct word_of<4> { typedef unsigned int type; };
+template <> struct word_of<8> { typedef unsigned long long type; };
+
+// --- volatile_load
+// The element as memory holds it now.
+template <typename T> __device__ inline T volatile_load(T* address) {
+    typedef typename word_of<sizeof(T)>::type Word;
+    return bitcast<T>(*(volatile Word*)address);
+}
+
+// --- compare_and_swap
+// Writes `desired` where memory holds `expected`; gives what it held.
+__device__ inline unsigned long long compare_and_swap(
+    unsigned long long* address, unsigned long long expected, unsigned long long desired) {
+    return atomicCAS(address, expected, desired);
+}
+__device__ inline unsigned int compare_and_swap(
+    unsigned int* address, unsigned int expected, unsigned int desired) {
+    return atomicCAS(address, expected, desired);
+}
+__device__ inline unsigned short compare_and_swap(
+    unsigned short* address, unsigned short expected, unsigned short desired) {
+    return atomicCAS(address, expected, desired);
+}
+__device__ inline unsigned char compare_and_swap(
+    unsigned char* address, unsigned char expected, unsigned char desired) {
+    unsigned int* word = (unsigned int*)((unsigned long long)address & ~3ULL);
+    int shift = 8 * (int)((unsigned long long)address & 3);
+    unsigned int seen, old = *(volatile unsigned int*)word;
+    do {
+        seen = old;
+        if ((unsigned char)(seen >> shift) != expected) return (unsigned char)(seen >> shift);
+        old = atomicCAS(word, seen, (seen & ~(0xffU << shift)) | (unsigned int)desired << shift);
+    } while (old != seen);
+    return expected;
+}
+
+// --- atomic_cas
+// Writes `desired` where memory holds the bits of `expected`; gives the old value.
+template <typename T, typename Value>
+__device__ inline Value atomic_cas(T* address, Value expected, Value desired) {
+    typedef typename word_of<sizeof(T)>::type Word;
+    Word given = bitcast<Word>((T)expected), next = bitcast<Word>((T)desired);
+    return (Value)bitcast<T>(compare_and_swap((Word*)address, given, next));
+}
+
+// --- atomic_update
+// Replaces an element by combine(old, value) where the hardware has no instruction; gives the old
+// value.
+template <typename T, typename Value, typename Combine>
+__device__ inline Value atomic_update(T* address, Value value, Combine combine) {
+    typedef typename word_of<sizeof(T)>::type Word;
+    Word seen, old = *(volatile Word*)address;
+    do {
+        seen = old;
+        T next = (T)combine((Value)bitcast<T>(seen), value);
+        old = compare_and_swap((Word*)address, seen, bitcast<Word>(next));
+    } while (old != seen);
+    return (Value)bitcast<T>(old);
+}
+
+// --- atomic_add
+// Adds to memory; gives the old value.
+template <typename T, typename Value> __device__ inline Value atomic_add(T* address, Value value) {
+    return atomic_update(address, value, [](Value x, Value y) { return x + y; });
+}
+__device__ inline int atomic_add(int* address, int value) {
+    return atomicAdd(address, value);
+}
+__device__ inline unsigned int atomic_add(unsigned int* address, unsigned int value) {
+    return atomicAdd(address, value);
+}
+__device__ inline long long atomic_add(long long* address, long long value) {
+    return (long long)atomicAdd((unsigned long long*)address, (unsigned long long)value);
+}
+__device__ inline unsigned long long atomic_add(
+    unsigned long long* address, unsigned long long value) {
+    return atomicAdd(address, value);
+}
+__device__ inline float atomic_add(float* address, float value) {
+    return atomicAdd(address, value);
+}
+__device__ inline double atomic_add(double* address, double value) {
+    return atomicAdd(address, value);
+}
+
+// --- atomic_max
+// Writes the greater one of memory and the value; gives the old value.
+template <typename T, typename Value> __device__ inline Value atomic_max(T* address, Value value) {
+    return atomic_update(address, value, [](Value x, Value y) { return maximum(x, y); });
+}
+__device__ inline int atomic_max(int* address, int value) {
+    return atomicMax(address, value);
+}
+__device__ inline unsigned int atomic_max(unsigned int* address, unsigned int value) {
+    return atomicMax(address, value);
+}
+__device__ inline long long atomic_max(long long* address, long long value) {
+    return atomicMax(address, value);
+}
+__device__ inline unsigned long long atomic_max(
+    unsigned long long* address, unsigned long long value) {
+    return atomicMax(address, value);
+}
+
+// --- atomic_min
+// Writes the lesser one of memory and the value; gives the old value.
+template <typename T, typename Value> __device__ inline Value atomic_min(T* address, Value value) {
+    return atomic_update(address, value, [](Value x, Value y) { return minimum(x, y); });
+}
+__device__ inline int atomic_min(int* address, int value) {
+    return atomicMin(address, value);
+}
+__device__ inline unsigned int atomic_min(unsigned int* address, unsigned int value) {
+    return atomicMin(address, value);
+}
+__device__ inline long long atomic_min(long long* address, long long value) {
+    return atomicMin(address, value);
+}
+__device__ inline unsigned long long atomic_min(
+    unsigned long long* address, unsigned long long value) {
+    return atomicMin(address, value);
+}
+
+// --- atomic_and
+// Bitwise and into memory; gives the old value.
+template <typename T, typename Value> __device__ inline Value atomic_and(T* address, Value value) {
+    return atomic_update(address, value, [](Value x, Value y) { return x & y; });
+}
+__device__ inline int atomic_and(int* address, int value) {
+    return atomicAnd(address, value);
+}
+__device__ inline unsigned int atomic_and(unsigned int* address, unsigned int value) {
+    return atomicAnd(address, value);
+}
+
+// --- atomic_or
+// Bitwise or into memory; gives the old value.
+template <typename T, typename Value> __device__ inline Value atomic_or(T* address, Value value) {
+    return atomic_update(address, value, [](Value x, Value y) { return x | y; });
+}
+__device__ inline int atomic_or(int* address, int value) {
+    return atomicOr(address, value);
+}
+__device__ inline unsigned int atomic_or(unsigned int* address, unsigned int value) {
+    return atomicOr(address, value);
+}
+
+// --- atomic_xor
+// Bitwise exclusive or into memory; gives the old value.
+template <typename T, typename Value> __device__ inline Value atomic_xor(T* address, Value value) {
+    return atomic_update(address, value, [](Value x, Value y) { return x ^ y; });
+}
+__device__ inline int atomic_xor(int* address, int value) {
+    return atomicXor(address, value);
+}
+__device__ inline unsigned int atomic_xor(unsigned int* address, unsigned int value) {
+    return atomicXor(address, value);
+}
+
+// --- atomic_xchg
+// Writes memory; gives the old value.
+template <typename T, typename Value> __device__ inline Value atomic_xchg(T* address, Value value) {
+    return atomic_update(address, value, [](Value x, Value y) { return y; });
+}
+
+// --- fence_cta
+// Orders this thread's memory accesses for the threads of its block.
+__device__ inline void fence_cta() {
+    asm volatile("fence.acq_rel.cta;" ::: "memory");
+}
+
+// --- fence_gpu
+// Orders this thread's memory accesses for the threads of its device.
+__device__ inline void fence_gpu() {
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
+// --- fence_sys
+// Orders this thread's memory accesses for every thread of the system.
+__device__ inline void fence_sys() {
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
+// --- fail
+// Says what is wrong and where, and stops the launch.
+__device__ inline void fail(const char* message, const char* file, int line, const char* function) {
+    printf("%s:%d in %s: %s [program (%u, %u, %u)]\n", file, line, function, message,
+           blockIdx.x, blockIdx.y, blockIdx.z);
+    __trap();
+}

@@ -1,0 +1,50 @@
+"""What the CUDA target makes of a function: the text, and what a launch must know of it.
+
+One idea: the text is the artifact. A person reads it, NVRTC compiles it, cudasim compiles the very
+same kernel for the host; nothing that decides what the kernel does is kept beside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...ir.types import Type
+from .prelude import device_text, needed
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of the printed kernel: its C name and type, and the IR type it came from."""
+
+    name: str
+    c_type: str
+    type: Type
+
+
+@dataclass(frozen=True)
+class CudaSource:
+    """A kernel as CUDA C++.
+
+    `name` is what the driver calls it (the Python name, unless CUDA C++ cannot have that); `kernel`
+    the text from `extern "C" __global__` to the closing brace.
+    """
+
+    name: str
+    kernel: str
+    parameters: tuple[Parameter, ...]
+    threads_per_block: int
+
+    @cached_property
+    def prelude(self) -> tuple[str, ...]:
+        """The names of the prelude's sections that the kernel calls, dependencies first."""
+        return needed(self.kernel)
+
+    @cached_property
+    def text(self) -> str:
+        """The complete text: the device functions that the kernel calls, then the kernel."""
+        functions = device_text(self.prelude)
+        return f"{functions}\n\n{self.kernel}" if functions else self.kernel
+
+    def __str__(self) -> str:
+        return self.text
