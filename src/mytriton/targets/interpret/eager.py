@@ -10,10 +10,11 @@ region (a combine function) is first traced as usual.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...frontend import trace
 from ...ir.build import Builder, using
 from ...ir.nodes import Op, Operand, Param, Region, Value
 from ...ir.numeric import Array
@@ -137,28 +138,37 @@ def run_eager(
 ) -> None:
     """Calls the kernel's Python for every program of the grid; the buffers are written.
 
-    function: takes the arguments by name, run-time ones (`RunTime`) as tensors, the others as they
-    are. Raises what `run` raises, and whatever the kernel's own Python does.
+    function: the kernel's Python function. arguments: by name, run-time ones as `RunTime` (or
+    tuples of them), the others as the kernel is to see them. Raises what `run` and tracing raise.
     """
-    runtime = {name: a for name, a in arguments.items() if isinstance(a, RunTime)}
-    buffers = [(name, a.value) for name, a in runtime.items() if isinstance(a.value, Buffer)]
+    given = [pair for name, argument in arguments.items() for pair in _runtime(name, argument)]
+    buffers = [(name, a.value) for name, a in given if isinstance(a.value, Buffer)]
     memory = Memory(buffers, watch=True)
     launch = Launch(grid, memory)
 
     def body(index: Index) -> None:
         with using(EagerBuilder(launch, index)):
-            tensors = {name: _tensor(name, argument) for name, argument in runtime.items()}
-            trace_entry(function, {**arguments, **tensors})
+            trace.run(function, {name: _seen(name, a) for name, a in arguments.items()})
 
     launch.turns = Turns(every(grid), body, memory.count, PATIENCE)
     launch.turns.run()
 
 
-def trace_entry(function: Callable[..., object], arguments: Mapping[str, Any]) -> None:
-    """The frame above the kernel's own; see `errors.user_stack`."""
-    function(**arguments)
+def _runtime(name: str, argument: Any) -> Iterator[tuple[str, RunTime]]:
+    """The run-time parts of an argument, which may be a tuple of some, with their names."""
+    if isinstance(argument, RunTime):
+        yield name, argument
+    elif isinstance(argument, tuple):
+        for number, part in enumerate(argument):
+            yield from _runtime(f"{name}_{number}", part)
 
 
-def _tensor(name: str, argument: RunTime) -> tensor:
-    array = hold(Param(name, argument.type), argument.value)
-    return tensor(Performed("hint", (), (argument.type,), arrays=(array,)).results[0])
+def _seen(name: str, argument: Any) -> Any:
+    """An argument as the kernel sees it: run-time parts as tensors."""
+    if isinstance(argument, RunTime):
+        array = hold(Param(name, argument.type), argument.value)
+        return tensor(Performed("hint", (), (argument.type,), arrays=(array,)).results[0])
+    if isinstance(argument, tuple):
+        parts = [_seen(f"{name}_{number}", part) for number, part in enumerate(argument)]
+        return getattr(type(argument), "_make", tuple)(parts)
+    return argument.value if isinstance(argument, trace.Constexpr) else argument
