@@ -72,7 +72,7 @@ REFUSED: list[tuple[str, str, Callable[[], Function]]] = [
     ),
     ("definition", "two places", lambda: function(TWICE, TWICE)),
     ("definition", "two parameters named n", lambda: function(params=(N, Param("n", F32)))),
-    ("definition", "bound twice", lambda: function(params=(N, P), *[loop_binding(N)])),
+    ("definition", "bound twice", lambda: function(loop_binding(N))),
     ("types", "the rule gives", lambda: function(Op("add", (N, ONE), (F32,)))),
     ("types", "one element type", lambda: function(Op("add", (N, Const(1.0, F32)), (I32,)))),
     ("types", "rule does not apply", lambda: function(Op("load", (P,), (F32,)))),

@@ -8,7 +8,7 @@ than its operands need.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -112,6 +112,10 @@ class Builder:
             return (known,)
         return self._place(row, tuple(operands), types, full, regions).results
 
+    def adopt(self, op: Op) -> tuple[Operand, ...]:
+        """The results of an op that exists, shared and placed as if it were emitted now."""
+        return self._share(TABLE[op.name], op.operands, op.attrs, lambda: op).results
+
     def _place(
         self,
         row: Row,
@@ -120,10 +124,25 @@ class Builder:
         attrs: dict[str, Any],
         regions: tuple[Region, ...],
     ) -> Op:
+        """The op, new unless it can be shared; defaulted attributes are not stored."""
+        given = {key: value for key, value in attrs.items() if value != row.attrs[key]}
+        return self._share(
+            row,
+            operands,
+            given,
+            lambda: Op(row.name, operands, types, given, regions, self.source()),
+        )
+
+    def _share(
+        self,
+        row: Row,
+        operands: tuple[Operand, ...],
+        given: Mapping[str, Any],
+        make: Callable[[], Op],
+    ) -> Op:
         """Shares a pure op with an equal one in reach, else appends it as far out as its operands
         allow."""
-        given = {key: value for key, value in attrs.items() if value != row.attrs[key]}
-        pure = row.effect is Effect.PURE and not regions and bool(types)
+        pure = row.effect is Effect.PURE and not row.parts
         level = self._level(operands) if pure else len(self.scopes) - 1
         key = (
             row.name,
@@ -134,7 +153,7 @@ class Builder:
             for scope in self.scopes[: level + 1]:
                 if key in scope.shared:
                     return scope.shared[key]
-        op = Op(row.name, operands, types, given, regions, self.source())
+        op = make()
         self.scopes[level].ops.append(op)
         if pure:
             self.scopes[level].shared[key] = op

@@ -15,17 +15,22 @@ from .ops import TABLE, Effect
 
 def effect(op: Op) -> Effect:
     """The strongest effect of the op and of what its regions contain."""
-    own = Effect.WRITE if op.attrs.get("volatile") else TABLE[op.name].effect
-    if not op.regions or own is Effect.WRITE:
-        return own
-    return max((effect(inner) for region in op.regions for inner in region.ops), default=own)
+    inside = (effect(inner) for region in op.regions for inner in region.ops)
+    return max(inside, default=Effect.PURE) if op.regions else own_effect(op)
+
+
+def own_effect(op: Op) -> Effect:
+    """The effect without that of the regions. A load that must see what others store (volatile, or
+    past the caches) counts as a write."""
+    fresh = op.attrs and (op.attrs.get("volatile") or op.attrs.get("cache") == ".cv")
+    return Effect.WRITE if fresh else TABLE[op.name].effect
 
 
 class Effects(dict[Op, Effect]):
     """`effect`, computed once an op: `effects[op]`."""
 
     def __missing__(self, op: Op) -> Effect:
-        own = Effect.WRITE if op.attrs.get("volatile") else TABLE[op.name].effect
+        own = own_effect(op)
         for region in op.regions:
             for inner in region.ops:
                 own = max(own, self[inner])

@@ -1,0 +1,313 @@
+"""What an op on values amounts to: identities that need to look at how an operand was made.
+
+One idea: a rule is a function of an op and its operands that gives an equal value, or None; it is
+found by the op's name and may emit ops. What holds of an op by its row alone (its identity element,
+constant operands) is folded by the builder already.
+
+A *splat* is a block of one repeated scalar. Ops on splats are done on the scalar, and ops that
+stretch their operands take the scalar itself:
+
+    %1 = broadcast 2.0 {shape=(8,)}    →    %2 = mul %0, 2.0
+    %2 = mul %0, %1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..ir.build import emit
+from ..ir.fold import constant
+from ..ir.nodes import Const, Op, Operand, Value
+from ..ir.ops import TABLE, broadcast_shapes
+from ..ir.types import BOOL, Element, ScalarType, Type, element_of, shape_of
+
+Rule = Callable[[Op, Sequence[Operand]], Operand]
+
+
+def made_by(operand: Operand, name: str) -> Op | None:
+    """The op of that name that the operand is the result of."""
+    return operand.op if isinstance(operand, Value) and operand.op.name == name else None
+
+
+def splat(operand: Operand) -> Operand:
+    """The scalar that the operand is, or repeats; None where it is neither."""
+    if operand is None or not shape_of(operand.ty):
+        return operand
+    for name in ("broadcast", "reshape"):
+        op = made_by(operand, name)
+        if op is not None and op.operands[0] is not None and not shape_of(op.operands[0].ty):
+            return op.operands[0]
+    return None
+
+
+def constant_of(operand: Operand) -> Const | None:
+    """The constant that the operand is, or repeats."""
+    scalar = splat(operand)
+    return scalar if isinstance(scalar, Const) else None
+
+
+def shaped(operand: Operand, ty: Type) -> Operand:
+    """The operand stretched to the shape of the type."""
+    shape = shape_of(ty)
+    if operand is None or shape_of(operand.ty) == shape:
+        return operand
+    return emit("broadcast", operand, shape=shape)
+
+
+def full(value: bool | int, ty: Type) -> Operand:
+    """A constant, repeated where the type is a block."""
+    element = element_of(ty)
+    assert isinstance(element, ScalarType)
+    return shaped(constant(value, element), ty)
+
+
+def _kind(operand: Operand) -> str:
+    return "none" if operand is None else element_of(operand.ty).kind
+
+
+# -- splats
+
+
+def on_scalars(op: Op, operands: Sequence[Operand]) -> Operand:
+    """An element-wise op on splats is the splat of the op on their scalars."""
+    scalars = [splat(operand) for operand in operands]
+    if not shape_of(op.types[0]) or None in scalars:
+        return None
+    return shaped(emit(op.name, *scalars, **op.attrs), op.types[0])
+
+
+def stretching(op: Op, operands: Sequence[Operand]) -> Operand:
+    """An operand that was broadcast is taken as it was where the others give the shape."""
+    taken = unstretched(operands, shape_of(op.types[0]))
+    return None if taken is None else emit(op.name, *taken, **op.attrs)
+
+
+def unstretched(
+    operands: Sequence[Operand], shape: tuple[int, ...], first: int = 0
+) -> list[Operand] | None:
+    """The operands, those from `first` on without broadcasts that the shape does not need."""
+    taken = list(operands)
+    for place in range(first, len(taken)):
+        source = made_by(taken[place], "broadcast")
+        if source is not None:
+            rest = [shape_of(v.ty) for i, v in enumerate(taken) if v is not None and i != place]
+            inner = source.operands[0]
+            assert inner is not None
+            if rest and broadcast_shapes([*rest, shape_of(inner.ty)]) == shape:
+                taken[place] = inner
+    return None if all(a is b for a, b in zip(taken, operands)) else taken
+
+
+# -- arithmetic
+
+
+def absorbing(value: int, kinds: str) -> Rule:
+    """x op value = value, for the kinds of element given: x * 0 = 0."""
+
+    def rule(op: Op, operands: Sequence[Operand]) -> Operand:
+        if _kind(operands[0]) not in kinds:
+            return None
+        element = element_of(op.types[0])
+        assert isinstance(element, ScalarType)
+        known = (constant_of(operand) for operand in operands)
+        hit = constant(value, element) in [c for c in known if c is not None]
+        return full(value, op.types[0]) if hit else None
+
+    return rule
+
+
+def cancelling(value: int, kinds: str) -> Rule:
+    """x op x = value, for the kinds of element given: x - x = 0."""
+
+    def rule(op: Op, operands: Sequence[Operand]) -> Operand:
+        twice = operands[0] is operands[1] and _kind(operands[0]) in kinds
+        return full(value, op.types[0]) if twice else None
+
+    return rule
+
+
+def remainder_of_one(op: Op, operands: Sequence[Operand]) -> Operand:
+    divisor = constant_of(operands[1])
+    one = divisor is not None and divisor.ty.kind in "iu" and divisor.value == 1
+    return full(0, op.types[0]) if one else None
+
+
+def undoing(op: Op, operands: Sequence[Operand]) -> Operand:
+    """op(op(x)) = x: two negations, two complements."""
+    inner = made_by(operands[0], op.name)
+    return inner.operands[0] if inner else None
+
+
+INVERSE = {
+    "cmp_lt": "cmp_ge",
+    "cmp_ge": "cmp_lt",
+    "cmp_gt": "cmp_le",
+    "cmp_le": "cmp_gt",
+    "cmp_eq": "cmp_ne",
+    "cmp_ne": "cmp_eq",
+}
+
+
+def inverse(op: Op, operands: Sequence[Operand]) -> Operand:
+    """not (x < y) = x >= y, but for floats, which may be unordered; there only of == and !=."""
+    inner = operands[0].op if isinstance(operands[0], Value) else None
+    if inner is None or inner.name not in INVERSE or element_of(op.types[0]) != BOOL:
+        return None
+    ordered = _kind(inner.operands[0]) != "f" or inner.name in ("cmp_eq", "cmp_ne")
+    return emit(INVERSE[inner.name], *inner.operands) if ordered else None
+
+
+def choice(op: Op, operands: Sequence[Operand]) -> Operand:
+    """A select whose condition is constant or negated, or whose choices are equal, bool, or again
+    selects on the same condition."""
+    condition, left, right = operands
+    known, ty = constant_of(condition), op.types[0]
+    if known is not None:
+        return shaped(left if known.value else right, ty)
+    if left == right:
+        return shaped(left, ty)
+    negated = made_by(condition, "not")
+    if negated is not None:
+        return emit("select", negated.operands[0], right, left)
+    truth = constant_of(left), constant_of(right)
+    if None not in truth and element_of(ty) == BOOL and _same_shape(condition, ty):
+        left_value, right_value = (bool(c.value) for c in truth if c is not None)
+        if left_value != right_value:
+            return condition if left_value else emit("not", condition)
+    return _nested_choice(condition, left, right)
+
+
+def _nested_choice(condition: Operand, left: Operand, right: Operand) -> Operand:
+    inner_left, inner_right = made_by(left, "select"), made_by(right, "select")
+    if inner_left is not None and inner_left.operands[0] is condition:
+        return emit("select", condition, inner_left.operands[1], right)
+    if inner_right is not None and inner_right.operands[0] is condition:
+        return emit("select", condition, left, inner_right.operands[2])
+    return None
+
+
+def _same_shape(operand: Operand, ty: Type) -> bool:
+    return operand is not None and shape_of(operand.ty) == shape_of(ty)
+
+
+# -- casts
+
+
+def cast_chain(op: Op, operands: Sequence[Operand]) -> Operand:
+    """A cast of a cast that lost nothing, or of an int cut in two steps, is one cast."""
+    inner = made_by(operands[0], "cast")
+    if inner is None or inner.operands[0] is None:
+        return None
+    source, middle = element_of(inner.operands[0].ty), element_of(inner.types[0])
+    target = op.attrs["to"]
+    kinds = {source.kind, middle.kind, target.kind}
+    cut = kinds <= {"i", "u"} and target.bits <= middle.bits
+    if cut or holds(middle, source):
+        return emit("cast", inner.operands[0], **op.attrs)
+    return None
+
+
+def bitcast_chain(op: Op, operands: Sequence[Operand]) -> Operand:
+    """Bits read as an int on the way are the same bits (as a float, a NaN might change)."""
+    inner = made_by(operands[0], "bitcast")
+    if inner is None or element_of(inner.types[0]).kind not in "iu":
+        return None
+    return emit("bitcast", inner.operands[0], to=op.attrs["to"])
+
+
+def holds(wide: Element, narrow: Element) -> bool:
+    """Whether every value of the narrow type is a value of the wide one."""
+    if not isinstance(wide, ScalarType) or not isinstance(narrow, ScalarType):
+        return wide == narrow
+    if narrow.kind == "b":
+        return wide.kind != "b"
+    if narrow.kind in "iu":
+        digits = narrow.bits - (narrow.kind == "i")
+        if wide.kind == "b":
+            return False
+        if wide.kind == "f":
+            return digits <= wide.mantissa + 1 and 2.0**digits <= wide.max_finite
+        signs = (narrow.kind, wide.kind)
+        return signs != ("i", "u") and digits <= wide.bits - (wide.kind == "i")
+    return _float_holds(wide, narrow)
+
+
+def _float_holds(wide: ScalarType, narrow: ScalarType) -> bool:
+    if wide.kind != "f" or wide.special != "ieee":
+        return wide == narrow
+    range_held = wide.exponent > narrow.exponent or (wide.exponent, wide.bias) == (
+        narrow.exponent,
+        narrow.bias,
+    )
+    return range_held and wide.mantissa >= narrow.mantissa
+
+
+# -- shapes
+
+
+def splat_shape(op: Op, operands: Sequence[Operand]) -> Operand:
+    """A splat keeps its scalar under any change of shape."""
+    scalar = splat(operands[0])
+    block = operands[0] is not None and bool(shape_of(operands[0].ty))
+    return shaped(scalar, op.types[0]) if block and scalar is not None else None
+
+
+def again(op: Op, operands: Sequence[Operand]) -> Operand:
+    """The second of two broadcasts or two reshapes says it all."""
+    inner = made_by(operands[0], op.name)
+    return emit(op.name, inner.operands[0], **op.attrs) if inner else None
+
+
+def trans_of_trans(op: Op, operands: Sequence[Operand]) -> Operand:
+    inner = made_by(operands[0], "trans")
+    if inner is None:
+        return None
+    order = tuple(inner.attrs["order"][axis] for axis in op.attrs["order"])
+    return emit("trans", inner.operands[0], order=order)
+
+
+def slice_of_slice(op: Op, operands: Sequence[Operand]) -> Operand:
+    inner = made_by(operands[0], "slice")
+    if inner is None:
+        return None
+    starts = tuple(map(sum, zip(inner.attrs["starts"], op.attrs["starts"])))
+    return emit("slice", inner.operands[0], starts=starts, shape=op.attrs["shape"])
+
+
+def no_offset(op: Op, operands: Sequence[Operand]) -> Operand:
+    base, offset = operands
+    zero = constant_of(offset)
+    here = base is not None and base.ty == op.types[0]
+    return base if here and zero is not None and zero.value == 0 else None
+
+
+_SPECIAL: dict[str, tuple[Rule, ...]] = {
+    "mul": (absorbing(0, "iu"),),
+    "and": (absorbing(0, "biu"),),
+    "or": (absorbing(-1, "iu"), absorbing(1, "b")),
+    "sub": (cancelling(0, "iu"),),
+    "xor": (cancelling(0, "biu"),),
+    "mod": (remainder_of_one,),
+    "neg": (undoing,),
+    "not": (undoing, inverse),
+    "cmp_lt": (cancelling(0, "biu"),),
+    "cmp_gt": (cancelling(0, "biu"),),
+    "cmp_ne": (cancelling(0, "biu"),),
+    "cmp_le": (cancelling(1, "biu"),),
+    "cmp_ge": (cancelling(1, "biu"),),
+    "cmp_eq": (cancelling(1, "biu"),),
+    "select": (choice, on_scalars, stretching),
+    "cast": (cast_chain, on_scalars),
+    "bitcast": (bitcast_chain, on_scalars),
+    "broadcast": (again, splat_shape),
+    "reshape": (again, splat_shape),
+    "trans": (trans_of_trans, splat_shape),
+    "slice": (slice_of_slice, splat_shape),
+    "addptr": (no_offset, stretching),
+}
+ALGEBRA: dict[str, tuple[Rule, ...]] = _SPECIAL | {
+    row.name: (*_SPECIAL.get(row.name, ()), on_scalars, stretching)
+    for row in TABLE.values()
+    if row.element is not None
+}
+"""The rules of each op, tried in order."""

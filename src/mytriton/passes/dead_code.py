@@ -1,0 +1,81 @@
+"""Only what some effect needs is left, down to single values that a loop carries.
+
+One idea: being needed spreads from the writes: to operands, through a loop's or branch's result to
+what may become it, and round the loop. What it does not reach is left out; a sum that only feeds
+itself is not reached.
+"""
+
+from __future__ import annotations
+
+from ..ir.effects import Effects
+from ..ir.nodes import Function, Op, Operand, Param, Region, Value, walk
+from ..ir.ops import Effect
+from .rebuild import Copies, pick
+from .slots import controls, has_slots, keep, params, sources
+
+
+def drop_dead(function: Function) -> Function:
+    """The function without what no effect needs. Loops without effects are taken to end."""
+    needed, copies = _Needed(function), Copies()
+
+    def arrange(region: Region) -> Region:
+        left = [op for op in region.ops if op in needed.live or op.name == "yield"]
+        return copies.region(region, [remade(op) for op in left])
+
+    def remade(op: Op) -> Op:
+        kept = needed.slots(op)
+        if len(kept) == len(op.types):
+            return copies.op(op, arrange)
+        made = copies.op(keep(op, kept), arrange)
+        copies.new.update(zip(pick(op.results, kept), made.results))
+        return made
+
+    return copies.function(function, arrange(function.body))
+
+
+class _Needed:
+    """The ops and values that the writes of a function need."""
+
+    def __init__(self, function: Function) -> None:
+        self.live: set[Op | Value | Param] = set()
+        self.owner: dict[Param, tuple[Op, int]] = {}
+        self.waiting: list[Operand] = []
+        effects = Effects()
+        for op in walk(function.body):
+            if has_slots(op):
+                owned = {p: (op, slot) for slot in range(len(op.types)) for p in params(op, slot)}
+                self.owner.update(owned)
+            if effects[op] is Effect.WRITE:
+                self.op(op)
+        self.spread()
+
+    def op(self, op: Op) -> None:
+        if op not in self.live:
+            self.live.add(op)
+            self.waiting += controls(op) if has_slots(op) else op.operands
+            if not has_slots(op):
+                self.waiting += (v for region in op.regions for v in region.results)
+
+    def spread(self) -> None:
+        while self.waiting:
+            value = self.waiting.pop()
+            if value in self.live or not isinstance(value, (Value, Param)):
+                continue
+            self.live.add(value)
+            if isinstance(value, Value):
+                self.op(value.op)
+            if isinstance(value, Value) and has_slots(value.op):
+                self.waiting += sources(value.op, value.index)
+            elif isinstance(value, Param) and value in self.owner:
+                self.waiting += sources(*self.owner[value])
+
+    def slots(self, op: Op) -> list[int]:
+        """The results that are needed, after the op or round the loop; all of an op that is no loop
+        or branch."""
+        if not has_slots(op):
+            return list(range(len(op.types)))
+        return [
+            slot
+            for slot in range(len(op.types))
+            if op.results[slot] in self.live or any(p in self.live for p in params(op, slot))
+        ]

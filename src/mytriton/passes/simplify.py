@@ -1,0 +1,212 @@
+"""Less to do for the same result: algebra, repeated loads, branches and loops that are known.
+
+One idea: each op is emitted again unless a rule knows something better, in loops and branches as
+outside; what that makes known is folded on the way. It is repeated while something changes.
+
+Loads of one address with one mask are one load as long as nothing between them writes. A value that
+a loop carries but never changes is the value that it starts with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..ir.build import emit
+from ..ir.effects import own_effect
+from ..ir.nodes import Const, Function, Op, Operand, Region
+from ..ir.ops import TABLE, Effect
+from ..ir.types import PointerType, ScalarType, element_of, shape_of
+from . import slots
+from .algebra import ALGEBRA, constant_of, full, made_by, shaped, unstretched
+from .rebuild import Rebuild, Results
+
+ROUNDS = 8
+"""Enough for what one simplification lets another see; a deeper one is left alone."""
+
+
+def simplify(function: Function) -> Function:
+    """The function simplified."""
+    for _ in range(ROUNDS):
+        before, function = function, Simplify().function(function)
+        if function is before:
+            break
+    return function
+
+
+class Simplify(Rebuild):
+    """A rebuild that remembers which loads still hold what memory does."""
+
+    def __init__(self) -> None:
+        super().__init__(RULES)
+        self.loaded: dict[Any, Sequence[Operand]] = {}
+
+    def op(self, op: Op) -> Sequence[Operand]:
+        results = super().op(op)
+        if self.loaded and self.effects[op] is Effect.WRITE:
+            self.loaded = {}
+        return results
+
+    def region(self, op: Op, region: Region) -> Region:
+        """What was loaded before is known inside, but in a loop that writes, or that may wait for
+        others to write."""
+        before = self.loaded
+        again = op.name == "while" or self.effects[op] is Effect.WRITE
+        self.loaded = {} if again and TABLE[op.name].inside == "loop" else dict(before)
+        made = super().region(op, region)
+        self.loaded = before
+        return made
+
+
+def _value(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
+    for rule in ALGEBRA[op.name]:
+        value = rule(op, operands)
+        if value is not None:
+            return (shaped(value, op.types[0]),)
+    return None
+
+
+def _fewer(operands: tuple[Operand, ...]) -> tuple[Operand, ...]:
+    """The operands of a memory access, the pointer first: no broadcasts that its shape implies, no
+    mask that is always true."""
+    pointer = operands[0]
+    assert pointer is not None
+    taken = unstretched(operands, shape_of(pointer.ty), first=1)
+    return operands if taken is None else tuple(taken)
+
+
+def _always(mask: Operand) -> bool | None:
+    """What a mask always is; None where only the run will tell."""
+    known = constant_of(mask)
+    return None if known is None else bool(known.value)
+
+
+def _load(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
+    pointer, mask, other = _fewer(operands)
+    if _always(mask) is False and (absent := _absent(op, other)) is not None:
+        return (absent,)
+    operands = (pointer, None if _always(mask) else mask, other)
+    if own_effect(op) is Effect.WRITE:
+        return ctx.keep(op, operands)
+    key = (*map(_key, operands), *sorted(op.attrs.items()))
+    if key not in ctx.loaded:
+        ctx.loaded[key] = ctx.keep(op, operands)
+    return ctx.loaded[key]
+
+
+def _key(operand: Operand) -> Any:
+    return operand.key if isinstance(operand, Const) else operand
+
+
+def _absent(op: Op, other: Operand) -> Operand:
+    """What a load gives where it reads nothing; None of pointers."""
+    ty = op.types[0]
+    if other is not None:
+        return shaped(other, ty)
+    return full(0, ty) if isinstance(element_of(ty), ScalarType) else None
+
+
+def _store(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
+    pointer, value, mask = _fewer(operands)
+    if _always(mask) is False and not op.types:
+        return ()
+    return ctx.keep(op, (pointer, value, None if _always(mask) else mask))
+
+
+def _condition(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
+    return () if _always(operands[0]) else None
+
+
+# -- branches
+
+
+def _if(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
+    condition, (then, other) = operands[0], op.regions
+    if isinstance(condition, Const):
+        return ctx.inline(then if condition.value else other, ())
+    negated = made_by(condition, "not")
+    if negated is not None:
+        turned = Op("if", op.operands, op.types, op.attrs, (other, then), op.where)
+        return ctx.keep(turned, negated.operands)
+    if len(then.ops) == len(other.ops) == 1 and not _pointers(op):
+        pairs = zip(map(ctx.operand, then.results), map(ctx.operand, other.results))
+        return [emit("select", condition, left, right) for left, right in pairs]
+    return _without_equal(ctx, op)
+
+
+def _pointers(op: Op) -> bool:
+    return any(isinstance(element_of(ty), PointerType) for ty in op.types)
+
+
+def _without_equal(ctx: Simplify, op: Op) -> Results:
+    """Results that are one and the same value in both branches are that value."""
+    sides = [[ctx.operand(result) for result in region.results] for region in op.regions]
+    kept = [slot for slot, (left, right) in enumerate(zip(*sides)) if left != right]
+    return _with_slots(ctx, op, kept, sides[0])
+
+
+def _with_slots(ctx: Simplify, op: Op, kept: Sequence[int], values: Sequence[Operand]) -> Results:
+    """The op with the slots kept only; `values` are the others' results, and what is in them."""
+    if len(kept) == len(op.types):
+        return None
+    for slot in set(range(len(op.types))) - set(kept):
+        ctx.new.update((param, values[slot]) for param in slots.params(op, slot))
+    fewer = slots.keep(op, kept)
+    merged = list(values)
+    for slot, made in zip(kept, ctx.keep(fewer, ctx.operands(fewer))):
+        merged[slot] = made
+    return merged
+
+
+# -- loops
+
+
+def trips(operands: Sequence[Operand]) -> int | None:
+    """How often a `for` of these operands runs; None where only the run will tell."""
+    low, high, step = operands[:3]
+    if isinstance(step, Const) and step.value:
+        if low == high:
+            return 0
+        if isinstance(low, Const) and isinstance(high, Const):
+            return len(range(int(low.value), int(high.value), int(step.value)))
+    return None
+
+
+def _for(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
+    (body,), carried = op.regions, operands[3:]
+    count = trips(operands)
+    if count == 0:
+        return carried
+    if count == 1:
+        return ctx.inline(body, (operands[0], *carried))
+    return _without_constant(ctx, op, carried)
+
+
+def _while(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
+    (never,), test = op.regions[0].results, op.regions[0]
+    if isinstance(never, Const) and not never.value and len(test.ops) == 1:
+        return operands
+    return _without_constant(ctx, op, operands)
+
+
+def _without_constant(ctx: Simplify, op: Op, starts: Sequence[Operand]) -> Results:
+    """A carried value that the body gives back as it was, or as it started, is its start."""
+    kept = []
+    for slot, start in enumerate(starts):
+        result = op.regions[-1].results[slot]
+        if result is not slots.params(op, slot)[-1] and ctx.operand(result) != start:
+            kept.append(slot)
+    return _with_slots(ctx, op, kept, starts)
+
+
+RULES = dict.fromkeys(ALGEBRA, _value) | {
+    "load": _load,
+    "store": _store,
+    "atomic": _store,
+    "assert": _condition,
+    "assume": _condition,
+    "if": _if,
+    "for": _for,
+    "while": _while,
+}
+"""What is emitted in place of an op."""
