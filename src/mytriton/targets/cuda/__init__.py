@@ -9,10 +9,19 @@ from __future__ import annotations
 
 from . import control, memory, report, values
 from .lane import generate
+from .launch import launch
 from .nvrtc import Compiled, NvrtcError, compile_nvrtc
 from .source import CudaSource, Parameter
 
 _RULES = (values, memory, control, report)
 """The modules that register the lane rule's ops; imported for that."""
 
-__all__ = ["Compiled", "CudaSource", "NvrtcError", "Parameter", "compile_nvrtc", "generate"]
+__all__ = [
+    "Compiled",
+    "CudaSource",
+    "NvrtcError",
+    "Parameter",
+    "compile_nvrtc",
+    "generate",
+    "launch",
+]

@@ -9,7 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...ir.types import Type
+import numpy as np
+
+from ...ir.numeric import Array, canonical, held_dtype
+from ...ir.types import PointerType, Type, element_of
+from ..memory import Argument, Buffer
 from .prelude import device_text, needed
 
 
@@ -20,6 +24,15 @@ class Parameter:
     name: str
     c_type: str
     type: Type
+
+    def pack(self, argument: Argument) -> Array:
+        """An argument as an array of one element that has the bytes of the kernel's parameter."""
+        if isinstance(argument, Buffer):
+            return np.array([argument.address], np.uint64)
+        element = element_of(self.type)
+        if isinstance(element, PointerType):
+            return np.array([argument], np.uint64)
+        return np.array([canonical(element, argument)], held_dtype(element))
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,87 @@
-"""cudasim: the printed CUDA text, compiled for the host and run thread by thread."""
+"""cudasim: the printed CUDA text, compiled for the host and run thread by thread.
+
+One idea: the kernel's text is compiled as it stands. `host.h` gives it what CUDA has and a host
+compiler lacks, the prelude's host twins stand for its device functions, and a few generated lines
+unpack the arguments.
+
+    run(generate(function), (4, 1, 1), arguments, order="reverse")
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import threading
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from ....errors import KernelAssertionError
+from ...memory import Argument
+from ..prelude import host_text
+from ..source import CudaSource
+from .build import build
+
+HOST = (Path(__file__).parent / "host.h").read_text()
+ORDERS = ("forward", "reverse", "shuffle")
+RESIDENT_THREADS = 4096
+"""How many threads run side by side where programs may wait for each other."""
+
+_lock = threading.Lock()
+
+
+def run(
+    source: CudaSource,
+    grid: tuple[int, int, int],
+    arguments: Sequence[Argument],
+    *,
+    order: str = "forward",
+    seed: int = 0,
+) -> None:
+    """Runs the kernel's text for every block and thread of the grid, on host memory.
+
+    order: in which order blocks and threads take their turns: "forward", "reverse" or, by `seed`,
+    "shuffle". Raises KernelAssertionError where a device assert fails or threads wait for each
+    other in vain, CompileError where there is no C++ compiler.
+    """
+    entry = build(host_program(source)).mytriton_run
+    entry.restype = ctypes.c_char_p
+    held = [p.pack(argument) for argument, p in zip(arguments, source.parameters, strict=True)]
+    addresses = (ctypes.c_void_p * len(held))(*(array.ctypes.data for array in held))
+    extents = (ctypes.c_uint * 3)(*grid)
+    turns = (resident(source), ORDERS.index(order), seed)
+    with _lock:
+        problem = entry(addresses, extents, source.threads_per_block, *turns)
+    if problem is not None:
+        raise KernelAssertionError(problem.decode(errors="replace"), ())
+
+
+def resident(source: CudaSource) -> int:
+    """How many blocks run side by side: 0 where no thread waits for another, several where programs
+    may."""
+    spins = "while (" in source.kernel and re.search(r"\b(atomic_|volatile_load)", source.kernel)
+    if spins:
+        return max(1, RESIDENT_THREADS // source.threads_per_block)
+    return 1 if "__syncthreads()" in source.kernel else 0
+
+
+@cache
+def host_program(source: CudaSource) -> str:
+    """The C++ program: host header, twins, the kernel, and the entry that unpacks its arguments.
+
+    The kernel is renamed, since a shared object's own `read` would lose to the C library's.
+    """
+    given = (f"*({p.c_type}*)given[{place}]" for place, p in enumerate(source.parameters))
+    return f"""{HOST}
+{host_text(source.kernel)}
+
+#define {source.name} kernel_{source.name}
+{source.kernel}
+
+extern "C" __attribute__((visibility("default"))) const char* mytriton_run(
+    void** given, const unsigned int* grid, unsigned int threads, unsigned int resident, int order,
+    unsigned int seed) {{
+    auto kernel = [](void** given) {{ {source.name}({", ".join(given)}); }};
+    return cudasim::launch(kernel, given, grid, threads, resident, order, seed);
+}}
+"""

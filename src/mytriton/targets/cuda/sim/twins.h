@@ -39,3 +39,9 @@ inline void fail(const char* message, const char* file, int line, const char* fu
              message, blockIdx.x, blockIdx.y, blockIdx.z);
     cudasim::stop(text);
 }
+
+// --- volatile_load
+template <typename T> inline T volatile_load(T* address) {
+    cudasim::yield();
+    return *address;
+}

@@ -1,0 +1,88 @@
+"""Compiles C++ texts into shared objects, kept on disk by what they were made of.
+
+One idea: an object's name is the hash of its text, compiler and flags, so a stale one cannot be
+found; it is written under another name and renamed, so a half-written one cannot be found either.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from ....errors import CompileError
+
+COMPILERS = ("c++", "g++", "clang++")
+FLAGS = (
+    "-std=c++17",
+    "-O1",
+    "-fPIC",
+    "-shared",
+    "-fvisibility=hidden",
+    "-fwrapv",
+    "-fno-strict-aliasing",
+    "-ffp-contract=off",
+    "-w",
+)
+
+
+def cache_folder() -> Path:
+    """Where objects are kept: `MYTRITON_CACHE_DIR`, or `mytriton` under XDG's cache folder."""
+    given = os.environ.get("MYTRITON_CACHE_DIR")
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return (Path(given) if given else home / "mytriton") / "cudasim"
+
+
+@cache
+def compiler() -> tuple[str, str]:
+    """The host's C++ compiler and its version. Raises CompileError, with what to do, where there is
+    none."""
+    named = os.environ.get("CXX", "").split()
+    path = next(filter(None, map(shutil.which, (*named[:1], *COMPILERS))), None)
+    if path is None:
+        raise CompileError(
+            "target cudasim needs a C++ compiler on the PATH (c++, g++ or clang++) or in CXX: "
+            "install one, or use target cpu or interpret, which need none",
+            where=(),
+        )
+    version = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
+    return path, version.splitlines()[0] if version else ""
+
+
+def build(text: str) -> ctypes.CDLL:
+    """The loaded shared object of a C++ text."""
+    return _load(object_file(text))
+
+
+@cache
+def _load(file: Path) -> ctypes.CDLL:
+    return ctypes.CDLL(str(file))
+
+
+@cache
+def object_file(text: str) -> Path:
+    """The object compiled from a text: found on disk, or made."""
+    path, version = compiler()
+    key = hashlib.sha256("\0".join([text, path, version, *FLAGS]).encode()).hexdigest()
+    file = cache_folder() / f"{key}.so"
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=file.parent) as folder:
+            made = Path(folder) / "kernel.so"
+            _compile(path, text, made)
+            os.replace(made, file)
+    return file
+
+
+def _compile(path: str, text: str, made: Path) -> None:
+    source = made.with_suffix(".cpp")
+    source.write_text(text)
+    command = [path, *FLAGS, "-o", str(made), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    numbered = "\n".join(f"{n:4} {line}" for n, line in enumerate(text.splitlines(), 1))
+    assert done.returncode == 0, f"{path} refused the text:\n{done.stderr}\n{numbered}"

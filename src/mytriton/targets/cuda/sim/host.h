@@ -1,0 +1,295 @@
+// What a host compiler needs to compile printed CUDA text, and to run it thread by thread.
+//
+// One idea: a block's threads are called one after the other where no thread waits for another;
+// where they do, each is a fiber that leaves at a barrier, an atomic or a volatile load, and a
+// scheduler resumes them in any order asked for. Shared memory is one section of this object, which
+// the scheduler exchanges when it turns to another block.
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+struct uint3 {
+    unsigned int x, y, z;
+};
+static uint3 threadIdx, blockIdx, blockDim, gridDim;
+
+#define __global__
+#define __device__
+#define __forceinline__ inline
+#define __shared__ static __attribute__((section("cudasim_shared")))
+#define __builtin_assume(condition)
+#define __syncthreads() cudasim::wait(__LINE__)
+extern "C" __attribute__((weak)) char __start_cudasim_shared[], __stop_cudasim_shared[];
+
+namespace cudasim {
+
+static const size_t STACK = 64 * 1024;
+enum order { FORWARD, REVERSE, SHUFFLE };
+enum state { READY, WAITING, LEFT };
+struct stopped {};
+
+struct fiber {
+    ucontext_t context;
+    uint3 block, thread;
+    char* stack;
+    state now;
+    int line;  // of the barrier it waits at
+};
+
+static char message[2048];
+static bool failed;
+static ucontext_t scheduler;
+static fiber* running;
+static void (*body)(void**);
+static void** arguments;
+static unsigned int random_state;
+
+// -- what a thread calls
+
+inline void stop(const char* text) {
+    if (!failed) snprintf(message, sizeof message, "%s", text);
+    failed = true;
+    throw stopped();
+}
+
+inline void leave() {
+    fiber* self = running;
+    swapcontext(&self->context, &scheduler);
+    if (failed) throw stopped();
+}
+
+// Lets other threads run: so a thread that spins on memory sees what they write.
+inline void yield() {
+    if (running) leave();
+}
+
+inline void wait(int line) {
+    running->now = WAITING;
+    running->line = line;
+    leave();
+}
+
+// -- turns
+
+inline unsigned int random_number() {
+    random_state = random_state * 1664525u + 1013904223u;
+    return random_state >> 8;
+}
+
+inline void arrange(unsigned int* places, unsigned int count, order how) {
+    for (unsigned int i = 0; i < count; i++) places[i] = how == REVERSE ? count - 1 - i : i;
+    for (unsigned int i = count; how == SHUFFLE && i > 1; i--) {
+        unsigned int j = random_number() % i, other = places[i - 1];
+        places[i - 1] = places[j];
+        places[j] = other;
+    }
+}
+
+inline uint3 block_at(unsigned int place) {
+    return {place % gridDim.x, place / gridDim.x % gridDim.y, place / gridDim.x / gridDim.y};
+}
+
+inline void one_by_one(unsigned int blocks, unsigned int threads, order how) {
+    unsigned int* order_of_blocks = (unsigned int*)malloc(blocks * sizeof(unsigned int));
+    unsigned int* order_of_threads = (unsigned int*)malloc(threads * sizeof(unsigned int));
+    arrange(order_of_blocks, blocks, how);
+    for (unsigned int b = 0; b < blocks && !failed; b++) {
+        blockIdx = block_at(order_of_blocks[b]);
+        arrange(order_of_threads, threads, how);
+        for (unsigned int t = 0; t < threads && !failed; t++) {
+            threadIdx = {order_of_threads[t], 0, 0};
+            try {
+                body(arguments);
+            } catch (stopped&) {
+            }
+        }
+    }
+    free(order_of_blocks);
+    free(order_of_threads);
+}
+
+// -- fibers
+
+inline void enter() {
+    fiber* self = running;
+    try {
+        body(arguments);
+    } catch (stopped&) {
+    }
+    self->now = LEFT;
+    swapcontext(&self->context, &scheduler);
+}
+
+inline void resume(fiber* f) {
+    running = f;
+    blockIdx = f->block;
+    threadIdx = f->thread;
+    swapcontext(&scheduler, &f->context);
+    running = nullptr;
+}
+
+// Opens the barrier when every thread of the block is at it. Whether any thread is not done yet.
+inline bool release(fiber* block, unsigned int threads) {
+    unsigned int waiting = 0, left = 0;
+    fiber* first = nullptr;
+    bool same = true;
+    for (unsigned int t = 0; t < threads; t++) {
+        left += block[t].now == LEFT;
+        if (block[t].now != WAITING) continue;
+        waiting++;
+        if (!first) first = &block[t];
+        same = same && first->line == block[t].line;
+    }
+    if (waiting + left < threads || waiting == 0) return left < threads;
+    if (left || !same) {
+        snprintf(message, sizeof message,
+                 "%u of %u threads of program (%u, %u, %u) wait at the barrier of line %d, "
+                 "which the others do not reach", waiting, threads, block->block.x, block->block.y,
+                 block->block.z, first->line);
+        failed = true;
+    }
+    for (unsigned int t = 0; t < threads; t++)
+        if (block[t].now == WAITING) block[t].now = READY;
+    return true;
+}
+
+inline void prepare(fiber* f, unsigned int block, unsigned int thread) {
+    f->block = block_at(block);
+    f->thread = {thread, 0, 0};
+    f->now = READY;
+    f->stack = (char*)malloc(STACK);
+    getcontext(&f->context);
+    f->context.uc_stack.ss_sp = f->stack;
+    f->context.uc_stack.ss_size = STACK;
+    f->context.uc_link = nullptr;
+    makecontext(&f->context, enter, 0);
+}
+
+// Runs the blocks first … first + count - 1 side by side.
+inline void side_by_side(unsigned int first, unsigned int count, unsigned int threads, order how) {
+    fiber* fibers = (fiber*)calloc((size_t)count * threads, sizeof(fiber));
+    size_t bytes = __start_cudasim_shared ? __stop_cudasim_shared - __start_cudasim_shared : 0;
+    char* shared = (char*)malloc(bytes * count + 1);
+    memset(shared, 0xcd, bytes * count);
+    unsigned int *turn_of_blocks = (unsigned int*)malloc(count * sizeof(unsigned int)),
+                 *turn_of_threads = (unsigned int*)malloc(threads * sizeof(unsigned int));
+    for (unsigned int i = 0; i < count * threads; i++)
+        prepare(&fibers[i], first + i / threads, i % threads);
+    for (bool any = true; any;) {
+        any = false;
+        arrange(turn_of_blocks, count, how);
+        for (unsigned int i = 0; i < count; i++) {
+            unsigned int b = turn_of_blocks[i];
+            fiber* block = &fibers[(size_t)b * threads];
+            if (bytes) memcpy(__start_cudasim_shared, shared + b * bytes, bytes);
+            arrange(turn_of_threads, threads, how);
+            for (unsigned int t = 0; t < threads; t++)
+                if (block[turn_of_threads[t]].now == READY) resume(&block[turn_of_threads[t]]);
+            if (bytes) memcpy(shared + b * bytes, __start_cudasim_shared, bytes);
+            any = release(block, threads) || any;
+        }
+    }
+    for (unsigned int i = 0; i < count * threads; i++) free(fibers[i].stack);
+    free(fibers);
+    free(shared);
+    free(turn_of_blocks);
+    free(turn_of_threads);
+}
+
+// Runs the kernel for every block of the grid; the message of the thread that stopped it, or null.
+// resident: how many blocks run side by side; 0: no thread waits for another.
+inline const char* launch(void (*kernel)(void**), void** given, const unsigned int* grid,
+                          unsigned int threads, unsigned int resident, int how, unsigned int seed) {
+    body = kernel;
+    arguments = given;
+    gridDim = {grid[0], grid[1], grid[2]};
+    blockDim = {threads, 1, 1};
+    random_state = seed;
+    failed = false;
+    unsigned int blocks = grid[0] * grid[1] * grid[2];
+    if (resident == 0) one_by_one(blocks, threads, (order)how);
+    for (unsigned int b = 0; resident && b < blocks && !failed; b += resident)
+        side_by_side(b, blocks - b < resident ? blocks - b : resident, threads, (order)how);
+    fflush(stdout);
+    return failed ? message : nullptr;
+}
+
+template <typename To, typename From> inline To same_bits(From x) {
+    To y;
+    memcpy(&y, &x, sizeof y);
+    return y;
+}
+
+// What memory held, after it got the new value and others had their turn.
+template <typename T> inline T exchange(T* address, T value) {
+    T old = *address;
+    *address = value;
+    yield();
+    return old;
+}
+
+}  // namespace cudasim
+
+// -- CUDA's built-in functions
+
+inline void __trap() { cudasim::stop("the kernel stopped itself (__trap)"); }
+inline void __threadfence() {}
+
+inline float __int_as_float(int x) { return cudasim::same_bits<float>(x); }
+inline float __uint_as_float(unsigned int x) { return cudasim::same_bits<float>(x); }
+inline int __float_as_int(float x) { return cudasim::same_bits<int>(x); }
+inline unsigned int __float_as_uint(float x) { return cudasim::same_bits<unsigned int>(x); }
+inline double __longlong_as_double(long long x) { return cudasim::same_bits<double>(x); }
+inline long long __double_as_longlong(double x) { return cudasim::same_bits<long long>(x); }
+
+inline int __mulhi(int x, int y) { return (int)((long long)x * y >> 32); }
+inline unsigned int __umulhi(unsigned int x, unsigned int y) {
+    return (unsigned int)((unsigned long long)x * y >> 32);
+}
+inline long long __mul64hi(long long x, long long y) { return (long long)((__int128)x * y >> 64); }
+inline unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
+    return (unsigned long long)((unsigned __int128)x * y >> 64);
+}
+
+inline float __double2float_rz(double x) {
+    float near = (float)x;
+    return fabs((double)near) > fabs(x) ? nextafterf(near, 0.0f) : near;
+}
+inline float __ull2float_rz(unsigned long long x) {
+    int extra = x >> 24 ? 40 - __builtin_clzll(x) : 0;
+    return (float)(x >> extra << extra);
+}
+inline float __ll2float_rz(long long x) {
+    return x < 0 ? -__ull2float_rz(0ULL - (unsigned long long)x) : __ull2float_rz(x);
+}
+
+inline float rsqrtf(float x) { return (float)(1.0 / sqrt((double)x)); }
+inline double rsqrt(double x) { return 1.0 / sqrt(x); }
+
+template <typename T> inline T atomicAdd(T* address, T value) {
+    return cudasim::exchange(address, (T)(*address + value));
+}
+template <typename T> inline T atomicMax(T* address, T value) {
+    return cudasim::exchange(address, *address > value ? *address : value);
+}
+template <typename T> inline T atomicMin(T* address, T value) {
+    return cudasim::exchange(address, *address < value ? *address : value);
+}
+template <typename T> inline T atomicAnd(T* address, T value) {
+    return cudasim::exchange(address, (T)(*address & value));
+}
+template <typename T> inline T atomicOr(T* address, T value) {
+    return cudasim::exchange(address, (T)(*address | value));
+}
+template <typename T> inline T atomicXor(T* address, T value) {
+    return cudasim::exchange(address, (T)(*address ^ value));
+}
+template <typename T> inline T atomicExch(T* address, T value) {
+    return cudasim::exchange(address, value);
+}
+template <typename T> inline T atomicCAS(T* address, T expected, T desired) {
+    return cudasim::exchange(address, *address == expected ? desired : *address);
+}
