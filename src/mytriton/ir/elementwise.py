@@ -127,10 +127,11 @@ def _compare(
 def _divide_c(symbol: str) -> Callable[..., str]:
     """Plain C where the divisor is a constant that cannot fault; else the prelude's guarded
     function."""
-    name = {"/": "divide", "%": "remainder"}[symbol]
+    name = {"/": "divide", "%": "modulo"}[symbol]
 
     def text(x: str, y: str, element: Any) -> str:
-        literal = y.lstrip("-").isdigit() and int(y) not in (0, -1)
+        digits = y.rstrip("uUL")
+        literal = digits.lstrip("-").isdigit() and int(digits) not in (0, -1)
         return f"({x} {symbol} {y})" if literal else f"{name}({x}, {y})"
 
     return text
@@ -140,7 +141,8 @@ def _shift_c(symbol: str) -> Callable[..., str]:
     name = {"<<": "shift_left", ">>": "shift_right"}[symbol]
 
     def text(x: str, y: str, element: Any) -> str:
-        literal = y.isdigit() and int(y) < element.bits
+        digits = y.rstrip("uUL")
+        literal = digits.isdigit() and int(digits) < element.bits
         return f"({x} {symbol} {y})" if literal else f"{name}({x}, {y})"
 
     return text
@@ -344,7 +346,12 @@ elementwise(
     "iuf",
     numpy=np.abs,
     public=True,
-    c={"f": "fabs{f}({0})", "i": "({0} < 0 ? -{0} : {0})", "u": "{0}"},
+    c={
+        "f": "fabs{f}({0})",
+        "i": "({0} < 0 ? 0U - {0} : {0})",
+        "i64": "({0} < 0 ? 0ULL - {0} : {0})",
+        "u": "{0}",
+    },
     llvm={"f": "llvm.fabs"},
     expand=lambda x: x if x.element.kind == "u" else (x < 0).where(0 - x, x),
 )
@@ -366,7 +373,12 @@ elementwise(
     "iu",
     numpy=_high_product,
     commutes=True,
-    c="multiply_high({0}, {1})",
+    c={
+        **dict.fromkeys(("i8", "u8"), "({0} * {1} >> 8)"),
+        "i16": "({0} * {1} >> 16)",
+        "u16": "((unsigned int){0} * {1} >> 16)",
+        "*": "multiply_high({0}, {1})",
+    },
     expand=elementary.multiply_high,
     cost=4,
     public=True,

@@ -17,18 +17,18 @@ __device__ inline unsigned long long divide(unsigned long long x, unsigned long 
     return y == 0 ? 0 : x / y;
 }
 
-// --- remainder
+// --- modulo
 // x - divide(x, y) * y: the sign of x, and x itself where y is 0.
-__device__ inline int remainder(int x, int y) {
+__device__ inline int modulo(int x, int y) {
     return y == 0 ? x : y == -1 ? 0 : x % y;
 }
-__device__ inline unsigned int remainder(unsigned int x, unsigned int y) {
+__device__ inline unsigned int modulo(unsigned int x, unsigned int y) {
     return y == 0 ? x : x % y;
 }
-__device__ inline long long remainder(long long x, long long y) {
+__device__ inline long long modulo(long long x, long long y) {
     return y == 0 ? x : y == -1 ? 0 : x % y;
 }
-__device__ inline unsigned long long remainder(unsigned long long x, unsigned long long y) {
+__device__ inline unsigned long long modulo(unsigned long long x, unsigned long long y) {
     return y == 0 ? x : x % y;
 }
 
