@@ -1,0 +1,30 @@
+"""What `import mytriton as triton` gives: kernels, their launch, and the host's small helpers."""
+
+from . import language
+from .errors import CompileError
+from .runtime.arguments import TensorWrapper, reinterpret
+from .runtime.host import (
+    aggregate,
+    cdiv,
+    constexpr_function,
+    must_use_result,
+    next_power_of_2,
+)
+from .runtime.jit import JITFunction, KernelInterface, jit
+from .runtime.launch import target
+
+__all__ = [
+    "CompileError",
+    "JITFunction",
+    "KernelInterface",
+    "TensorWrapper",
+    "aggregate",
+    "cdiv",
+    "constexpr_function",
+    "jit",
+    "language",
+    "must_use_result",
+    "next_power_of_2",
+    "reinterpret",
+    "target",
+]

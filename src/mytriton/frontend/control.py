@@ -17,7 +17,9 @@ from ..ir.build import current
 from ..ir.nodes import Operand
 from ..ir.types import I32, element_of, shape_of
 from ..language import semantics
-from ..language.constexpr import constexpr, unwrap
+from ..language.constexpr import unwrap
+from ..language.loops import condition as advised_condition
+from ..language.loops import range as advised_range
 from ..language.tensor import tensor
 from .branches import Branches
 from .calls import BUILTINS
@@ -34,6 +36,8 @@ def decide(value: Any) -> bool | Operand:
     if value is True or value is False:
         return value  # type: ignore[no-any-return]
     value = unwrap(value)
+    if isinstance(value, advised_condition):
+        value = value.condition
     if not isinstance(value, tensor):
         return bool(value)
     if value.numel != 1:
@@ -273,12 +277,8 @@ def as_range(iterable: Any) -> KernelRange | None:
     """`range` and `tl.range` as loops of the kernel; None for any other iterable."""
     if isinstance(iterable, KernelRange):
         return iterable
-    if getattr(type(iterable), "kernel_loop", False):
+    if isinstance(iterable, advised_range):
         loop = KernelRange(iterable.start, iterable.end, iterable.step)
         loop.hints = iterable.hints
         return loop
     return None
-
-
-def unwrapped(value: Any) -> Any:
-    return value.value if type(value) is constexpr else value

@@ -10,8 +10,9 @@ this package is kernel code.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from contextvars import ContextVar
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from functools import cache
 from traceback import walk_tb
@@ -37,6 +38,7 @@ MAX_DEPTH = 200
 """How deep calls between jit functions may nest."""
 
 _inlining: ContextVar[tuple[Any, ...]] = ContextVar("inlining", default=())
+_reached: ContextVar[set[Any] | None] = ContextVar("reached", default=None)
 
 
 @dataclass(frozen=True)
@@ -142,9 +144,27 @@ def _symbolic(name: str, value: Any, params: list[Param]) -> Any:
     return value.value if isinstance(value, Constexpr) else value
 
 
+@contextmanager
+def recording() -> Iterator[set[Any]]:
+    """Collects the functions that traces inside the `with` run."""
+    reached: set[Any] = set()
+    token = _reached.set(reached)
+    try:
+        yield reached
+    finally:
+        _reached.reset(token)
+
+
+def _enter(stack: tuple[Any, ...]) -> Token[tuple[Any, ...]]:
+    reached = _reached.get()
+    if reached is not None:
+        reached.add(stack[-1])
+    return _inlining.set(stack)
+
+
 def run(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
     """Runs a kernel's twin with the current builder; what goes wrong is a CompileError."""
-    entered = _inlining.set((function,))
+    entered = _enter((function,))
     try:
         return trace_entry(twin(function), arguments)
     except CompileError:
@@ -208,7 +228,7 @@ def inline(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     for name, value in bound.arguments.items():
         if is_constexpr(form.parameters[name]):
             bound.arguments[name] = _constexpr_argument(function, name, value)
-    entered = _inlining.set((*stack, function))
+    entered = _enter((*stack, function))
     try:
         return twin(function)(*bound.args, **bound.kwargs)
     finally:

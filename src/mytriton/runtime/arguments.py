@@ -1,0 +1,294 @@
+"""What a launch is given: arrays of any library and numbers, as types and as what targets take.
+
+One idea: an array is known by what it can do, not by its class, and no array library is imported to
+find out. `describe` gives its family and element type when a kernel is compiled; `buffer` its
+memory at each launch.
+
+    family   "numpy" (also DLPack and buffers of host memory), "torch", "cupy", "cuda" (anything
+             with `__cuda_array_interface__`); all arrays of a launch are of one
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import CompileTypeError, CompileValueError
+from ..frontend.trace import Constexpr
+from ..ir.types import (
+    BF16,
+    BOOL,
+    F8E4M3FN,
+    F8E4M3FNUZ,
+    F8E5M2,
+    F8E5M2FNUZ,
+    F16,
+    F32,
+    F64,
+    I32,
+    I64,
+    SCALARS,
+    U64,
+    PointerType,
+    ScalarType,
+)
+from ..language.constexpr import constexpr, unwrap
+from ..targets.memory import Argument, Buffer
+
+DTYPE_NAMES: dict[str, ScalarType] = {
+    **{row.name: row for row in SCALARS if row.kind in "iu"},
+    "bool": BOOL,
+    "float16": F16,
+    "bfloat16": BF16,
+    "float32": F32,
+    "float64": F64,
+    "float8_e4m3fn": F8E4M3FN,
+    "float8_e5m2": F8E5M2,
+    "float8_e4m3fnuz": F8E4M3FNUZ,
+    "float8_e5m2fnuz": F8E5M2FNUZ,
+}
+"""Element types by the name that NumPy, ml_dtypes and torch give them."""
+
+HOST = ("numpy", "torch")
+NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+
+
+@dataclass(frozen=True)
+class Described:
+    """One array argument: its family, whether its memory is a GPU's, its pointer type."""
+
+    family: str
+    device: bool
+    type: PointerType
+
+
+class TensorWrapper:
+    """A tensor read as another element type of the same size; see `reinterpret`."""
+
+    def __init__(self, base: Any, dtype: ScalarType) -> None:
+        self.base, self.dtype = base, dtype
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.base, name)
+
+    def data_ptr(self) -> int:
+        return int(self.base.data_ptr())
+
+
+def reinterpret(tensor: Any, dtype: ScalarType) -> Any:
+    """The tensor with its bits read as another element type, for kernels only."""
+    return TensorWrapper(getattr(tensor, "base", tensor), dtype)
+
+
+def element_type(dtype: Any, name: str) -> ScalarType:
+    """The element type of an array library's dtype. Raises CompileTypeError naming the argument."""
+    if isinstance(dtype, ScalarType):
+        return dtype
+    if isinstance(dtype, np.dtype) and not dtype.isnative:
+        raise CompileTypeError(
+            f"{name}: arrays of another byte order ({dtype.str}) are not supported"
+        )
+    text = getattr(dtype, "name", None) or str(dtype)
+    found = DTYPE_NAMES.get(text.split(".")[-1])
+    if found is None:
+        allowed = ", ".join(DTYPE_NAMES)
+        raise CompileTypeError(f"{name}: arrays of {text} are not supported; allowed are {allowed}")
+    return found
+
+
+def is_array(value: Any) -> bool:
+    """Whether the value is some library's array."""
+    if isinstance(value, np.ndarray):
+        return True
+    if isinstance(value, (*NUMBERS, type)):
+        return False
+    names = ("data_ptr", "__cuda_array_interface__", "__dlpack__", "__array_interface__")
+    return any(hasattr(value, attribute) for attribute in names)
+
+
+def describe(name: str, array: Any) -> Described:
+    """The family and type of an array. Raises CompileTypeError naming the argument."""
+    if isinstance(array, np.ndarray):
+        contiguous(name, array.flags.c_contiguous)
+        return Described("numpy", False, PointerType(element_type(array.dtype, name)))
+    if hasattr(array, "data_ptr") and hasattr(array, "dtype"):
+        kind = getattr(getattr(array, "device", None), "type", "cpu")
+        if kind not in ("cpu", "cuda"):
+            raise CompileTypeError(f"{name}: tensors on device {kind!r} are not supported")
+        return Described("torch", kind == "cuda", PointerType(element_type(array.dtype, name)))
+    module = type(array).__module__.partition(".")[0]
+    interface = getattr(array, "__cuda_array_interface__", None)
+    if interface is not None:
+        if module == "cupy":
+            contiguous(name, array.flags.c_contiguous)
+        dtype = getattr(array, "dtype", None) or np.dtype(interface["typestr"])
+        family = "cupy" if module == "cupy" else "cuda"
+        return Described(family, True, PointerType(element_type(dtype, name)))
+    return describe(name, as_numpy(name, array))
+
+
+def contiguous(name: str, is_contiguous: bool) -> None:
+    if not is_contiguous:
+        raise CompileTypeError(
+            f"{name}: only C-contiguous arrays are supported; pass np.ascontiguousarray({name})"
+        )
+
+
+def as_numpy(name: str, array: Any) -> np.ndarray[Any, Any]:
+    """A host array that shares the memory of an object with `__dlpack__` or an array interface."""
+    try:
+        if hasattr(array, "__array_interface__"):
+            return np.asarray(array)
+        if array.__dlpack_device__()[0] != 1:
+            raise CompileTypeError(f"{name}: a DLPack object on a GPU needs CuPy: cupy.from_dlpack")
+        return np.from_dlpack(array)
+    except (BufferError, RuntimeError, AttributeError) as error:
+        raise CompileTypeError(
+            f"{name}: {type(array).__name__} cannot be shared: {error}"
+        ) from None
+
+
+def number_type(name: str, value: Any) -> ScalarType:
+    """The type of a Python or NumPy number: bool, f32, or the first of i32, i64, u64 it fits."""
+    if isinstance(value, (bool, np.bool_)):
+        return BOOL
+    if isinstance(value, (float, np.floating)):
+        return F32
+    for candidate in (I32, I64, U64):
+        if candidate.min_int <= value <= candidate.max_int:
+            return candidate
+    raise CompileValueError(f"{name}: {value} does not fit 64 bits")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a kernel, under the names that Triton gives them."""
+
+    name: str
+    num: int
+    default: Any
+    annotation: Any
+    is_constexpr: bool
+    is_const: bool
+    declared: ScalarType | PointerType | None
+    do_not_specialize: bool = False
+
+    @property
+    def has_default(self) -> bool:
+        return self.default is not Parameter.empty
+
+    class empty:
+        """The default of a parameter without one."""
+
+
+def argument_type(parameter: Parameter, name: str, value: Any) -> Any:
+    """The IR type of a run-time argument, a tuple of them, or a `Constexpr` for what can only be
+    known. Raises CompileTypeError naming the argument."""
+    if isinstance(value, NUMBERS):
+        return _declared_number(parameter, name, value)
+    if value is None or isinstance(value, (str, ScalarType, PointerType, constexpr)):
+        return Constexpr(unwrap(value))
+    if isinstance(value, tuple):
+        parts = [argument_type(parameter, f"{name}[{i}]", part) for i, part in enumerate(value)]
+        return getattr(type(value), "_make", tuple)(parts)
+    if is_array(value):
+        found = describe(name, value).type
+        if isinstance(parameter.declared, PointerType):
+            return parameter.declared
+        return PointerType(found.element, True) if parameter.is_const else found
+    if callable(value) and hasattr(value, "fn"):
+        return Constexpr(value)
+    raise CompileTypeError(
+        f"{name}: an argument of type {type(value).__name__} is not supported; allowed are arrays"
+        " (NumPy, torch, CuPy, DLPack), bool, int, float, None and tuples of these; annotate the"
+        " parameter tl.constexpr to pass a compile-time value"
+    )
+
+
+def _declared_number(parameter: Parameter, name: str, value: Any) -> ScalarType:
+    declared = parameter.declared
+    if declared is None:
+        return number_type(name, value)
+    if isinstance(declared, PointerType):
+        raise CompileTypeError(f"{name}: an array is needed ({declared}), got {value!r}")
+    if declared.kind in "iu" and not declared.min_int <= value <= declared.max_int:
+        raise CompileValueError(f"{name}: {value} does not fit {declared.name}, its annotation")
+    if declared.kind in "iu" and value != int(value):
+        raise CompileTypeError(f"{name}: {declared.name} is annotated, got {value!r}")
+    return declared
+
+
+def arrays_in(values: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """The arrays among arguments, tuples taken apart, with their names."""
+    for name, value in values:
+        if isinstance(value, tuple):
+            yield from arrays_in([(f"{name}[{i}]", part) for i, part in enumerate(value)])
+        elif is_array(value):
+            yield name, value
+
+
+def one_family(values: Sequence[tuple[str, Any]]) -> Described | None:
+    """The family all arrays are of; None without arrays. Raises CompileTypeError for a mixture."""
+    first: tuple[str, Described] | None = None
+    for name, array in arrays_in(values):
+        found = describe(name, array)
+        if first is None:
+            first = name, found
+        elif (found.family, found.device) != (first[1].family, first[1].device):
+            raise CompileTypeError(
+                "all arrays of a launch must be of one kind, got"
+                f" {first[0]}: {_kind(first[1])} and {name}: {_kind(found)}"
+            )
+    return first[1] if first else None
+
+
+def _kind(found: Described) -> str:
+    names = {"numpy": "NumPy", "torch": "torch", "cupy": "CuPy", "cuda": "CUDA"}
+    where = (" CUDA" if found.device else " CPU") if found.family == "torch" else ""
+    return names[found.family] + where
+
+
+def arguments(types: Sequence[Any], values: Sequence[Any]) -> list[Argument]:
+    """The run-time arguments as targets take them, in the order of the function's params."""
+    result: list[Argument] = []
+    for ty, value in zip(types, values):
+        if isinstance(ty, tuple):
+            result += arguments(ty, value)
+        elif isinstance(ty, PointerType):
+            result.append(buffer(ty, value))
+        elif isinstance(ty, ScalarType):
+            result.append(number(ty, value))
+    return result
+
+
+def number(ty: ScalarType, value: Any) -> bool | int | float:
+    if ty.kind == "b":
+        return bool(value)
+    return float(value) if ty.kind == "f" else int(value)
+
+
+def buffer(ty: PointerType, array: Any) -> Buffer:
+    """The memory of an array argument."""
+    if isinstance(array, np.ndarray):
+        return Buffer(ty, array.ctypes.data, array.nbytes, array, array.flags.writeable)
+    if hasattr(array, "data_ptr"):
+        return _storage(ty, array)
+    interface = getattr(array, "__cuda_array_interface__", None)
+    if interface is not None:
+        address, read_only = interface["data"]
+        return Buffer(ty, address, getattr(array, "nbytes", None), array, not read_only)
+    return buffer(ty, as_numpy("", array))
+
+
+def _storage(ty: PointerType, tensor: Any) -> Buffer:
+    """A tensor's memory is its whole storage, whatever part of it the tensor shows."""
+    address = tensor.data_ptr()
+    storage = getattr(tensor, "untyped_storage", None)
+    if storage is None:
+        return Buffer(ty, address, None, tensor)
+    whole = storage()
+    before = address - whole.data_ptr()
+    return Buffer(ty, address, whole.nbytes() - before, tensor, True, before)

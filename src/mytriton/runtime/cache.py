@@ -1,0 +1,158 @@
+"""What a kernel's compilations are kept under, and the artifacts themselves.
+
+One idea: a key holds only what can change the code: the types of the run-time arguments and the
+values of the constexprs. Each stage of an artifact is made when it is first asked for.
+
+    first cache    a kernel's own: key → Artifact          JITFunction.artifacts
+    second cache   loaded GPU kernels by name and source   targets/cuda
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import CompileTypeError, Where
+from ..frontend.captured import Captured, captured
+from ..frontend.trace import Constexpr, recording, trace
+from ..ir.nodes import Function, Op, Param, Region, Value, walk
+from ..ir.ops import TABLE, Effect
+from ..ir.types import PointerType, ScalarType, VectorType, element_of
+from ..language.constexpr import constexpr, unwrap
+
+
+def constexpr_key(name: str, value: Any) -> Any:
+    """A hashable stand-in for a constexpr: equal only for values that mean the same code.
+
+    Raises CompileTypeError naming the parameter for a value that cannot be one.
+    """
+    kind = type(value)
+    if kind is int or kind is bool or kind is str or value is None:
+        return kind, value
+    if kind is float:
+        return kind, struct.pack("<d", value)
+    if isinstance(value, constexpr):
+        return constexpr_key(name, value.value)
+    if isinstance(value, tuple):
+        return kind, tuple(constexpr_key(name, part) for part in value)
+    if isinstance(value, (ScalarType, PointerType, VectorType)):
+        return "dtype", value
+    if isinstance(value, (bool, int, float, str, np.bool_, np.integer, np.floating)):
+        plain = value.item() if isinstance(value, np.generic) else value
+        return constexpr_key(name, plain) if type(plain) is not kind else (kind, repr(value))
+    if callable(value) and (hasattr(value, "fn") or getattr(value, "__constexpr__", False)):
+        return "function", value
+    raise CompileTypeError(
+        f"{name}: constexpr value must be a bool, int, float, str, dtype, None, a tuple of these, or"
+        f" a jit function, got {value!r} of type {kind.__name__}"
+    )
+
+
+def constexpr_value(value: Any) -> Any:
+    """The plain Python value that the kernel sees."""
+    value = unwrap(value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+@dataclass
+class Artifact:
+    """One compilation of a kernel: the traced function, and every stage after it on demand."""
+
+    fn: Callable[..., Any]
+    arguments: Mapping[str, Any]
+    """By parameter: an IR type (or tuple of them) or a `Constexpr`."""
+    traced: Function = field(init=False)
+    captured: Captured = field(init=False)
+
+    def __post_init__(self) -> None:
+        with recording() as reached:
+            self.traced = trace(self.fn, self.arguments)
+        self.captured = captured(reached)
+
+    @property
+    def types(self) -> tuple[Any, ...]:
+        """The types of the run-time arguments, in order."""
+        return tuple(v for v in self.arguments.values() if not isinstance(v, Constexpr))
+
+    @cached_property
+    def function(self) -> Function:
+        """The optimised IR."""
+        from ..passes.pipeline import optimize
+
+        return optimize(self.traced)
+
+    @cached_property
+    def cuda(self) -> Any:
+        """The CUDA source. Raises CompileValueError where the lane rule is not defined."""
+        from ..targets.cuda import generate
+
+        return generate(self.function)
+
+    @cached_property
+    def _native(self) -> dict[bool, Any]:
+        return {}
+
+    def native(self, overlap: bool) -> Any:
+        """The CPU kernel, for arguments that may overlap or that do not."""
+        if overlap not in self._native:
+            from ..targets import cpu
+
+            self._native[overlap] = cpu.compile(self.function, overlap)
+        return self._native[overlap]
+
+    @cached_property
+    def written(self) -> dict[str, Where]:
+        """The names of the params that are stored through, with the line that does."""
+        return written(self.traced)
+
+
+def written(function: Function) -> dict[str, Where]:
+    """The pointer params of a function that it may store through, each with one place where."""
+    sources = _sources(function.body)
+    result: dict[str, Where] = {}
+    for op in walk(function.body):
+        if TABLE[op.name].effect is Effect.WRITE and op.operands and not op.regions:
+            for param in _roots(op.operands[0], sources):
+                result.setdefault(param.name, op.where)
+    return result
+
+
+def _sources(region: Region) -> dict[Param, list[Any]]:
+    """What may flow into each region param: the operands and results of the op it belongs to."""
+    sources: dict[Param, list[Any]] = {}
+    for op in walk(region):
+        for inner in op.regions:
+            incoming = [*op.operands, *(v for part in op.regions for v in part.results)]
+            sources.update((param, incoming) for param in inner.params)
+    return sources
+
+
+def _roots(pointer: Any, sources: Mapping[Param, list[Any]]) -> set[Param]:
+    """The params of the function that an address may come from."""
+    found: set[Param] = set()
+    seen: set[Any] = set()
+    waiting = [pointer]
+    while waiting:
+        value = waiting.pop()
+        if value in seen or not isinstance(value, (Param, Value)):
+            continue
+        seen.add(value)
+        if not isinstance(element_of(value.ty), PointerType):
+            continue
+        if isinstance(value, Param):
+            if value in sources:
+                waiting += sources[value]
+            else:
+                found.add(value)
+            continue
+        waiting += _inputs(value.op)
+    return found
+
+
+def _inputs(op: Op) -> list[Any]:
+    return [*op.operands, *(value for region in op.regions for value in region.results)]

@@ -1,0 +1,253 @@
+"""`@jit`: a Python function as a kernel, launched by `kernel[grid](…)`.
+
+One idea: binding is Python's. For each kernel a small function with the kernel's own signature is
+made, so defaults, keywords and error messages are the interpreter's; what it returns is classified
+into a key, the key finds a compiled artifact, and only a miss does any thinking.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial, update_wrapper
+from typing import Any, overload
+
+from ..errors import CompileError, CompileTypeError
+from ..frontend.source import forget, source
+from ..frontend.trace import (
+    Constexpr,
+    annotated_type,
+    inline,
+    is_const,
+    is_constexpr,
+    signature,
+)
+from ..ir.build import tracing
+from .arguments import Parameter, argument_type, one_family
+from .cache import Artifact, constexpr_key, constexpr_value
+from .launch import Launch, execute, grid_of, refuse_warps, target_of
+
+OPTIONS = frozenset(
+    [
+        "num_warps",
+        "num_stages",
+        "num_ctas",
+        "maxnreg",
+        "enable_fp_fusion",
+        "launch_cooperative_grid",
+        "launch_pdl",
+        "extern_libs",
+        "debug",
+        "sanitize_overflow",
+        "instrumentation_mode",
+        "stream",
+        "device",
+        "device_type",
+        "ir_override",
+        "matrix_instr_nonkdim",
+        "waves_per_eu",
+        "kpack",
+        "target",
+    ]
+)
+"""Keywords of a launch that are no parameters of the kernel."""
+
+
+class KernelInterface:
+    """What has `kernel[grid](…)`."""
+
+    fn: Any
+
+    def __getitem__(self, grid: Any) -> Callable[..., Any]:
+        """A launcher over a grid: an int, a tuple of 1 to 3 ints, or a function of the arguments
+        that returns one of these."""
+        return partial(self.run, grid=grid)
+
+    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+    def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> Any:
+        """Compiles for these arguments and runs nothing."""
+        return self.run(*args, grid=grid, warmup=True, **kwargs)
+
+
+class JITFunction(KernelInterface):
+    """A kernel.
+
+    fn: the Python function. params, arg_names, constexprs: its parameters, their names, the names
+    of those that are constexpr. src: its source text. Calling it inlines it into the kernel that is
+    being compiled; elsewhere it must be launched over a grid.
+    """
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        version: Any = None,
+        do_not_specialize: Iterable[int | str] | None = None,
+        do_not_specialize_on_alignment: Iterable[int | str] | None = None,
+        debug: bool | None = None,
+        noinline: bool | None = None,
+        repr: Callable[..., str] | None = None,
+        launch_metadata: Callable[..., Any] | None = None,
+    ) -> None:
+        if isinstance(fn, JITFunction):
+            fn = fn.fn
+        if not inspect.isfunction(fn):
+            raise CompileTypeError(f"@jit needs a Python function, got {fn!r}")
+        if inspect.isasyncgenfunction(fn) or inspect.iscoroutinefunction(fn):
+            raise CompileTypeError(f"{fn.__name__}: `async def` cannot be a kernel")
+        self.fn = fn
+        self.version, self.debug, self.noinline = version, debug, noinline
+        self.launch_metadata = launch_metadata
+        self.params = parameters(fn, set(do_not_specialize or ()))
+        self.arg_names = [parameter.name for parameter in self.params]
+        self.constexprs = [p.name for p in self.params if p.is_constexpr]
+        self.pre_run_hooks: list[Callable[..., Any]] = []
+        self.artifacts: dict[Any, Artifact] = {}
+        self._plans: dict[Any, Any] = {}
+        self._options = OPTIONS - set(self.arg_names)
+        self._bind = binder(fn)
+        update_wrapper(self, fn, updated=())
+
+    def __repr__(self) -> str:
+        return f"JITFunction({self.fn.__module__}:{self.fn.__qualname__})"
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        """As a method of a class, a kernel gets its object like any function."""
+        return self if instance is None else partial(self, instance)
+
+    @property
+    def src(self) -> str:
+        """The source text, from its `def` on."""
+        return source(self.fn)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Inlines the function into the kernel being compiled. Raises CompileError elsewhere."""
+        if not tracing():
+            raise CompileError(
+                f"{self.fn.__name__} is a kernel: launch it with {self.fn.__name__}[grid](…)"
+            )
+        kwargs = {key: v for key, v in kwargs.items() if key not in ("_semantic", "_generator")}
+        return inline(self.fn, args, kwargs)
+
+    def clear_cache(self) -> None:
+        """Forgets every compilation of this kernel, and the GPU kernels loaded for it."""
+        self.artifacts.clear()
+        self._plans.clear()
+        forget(self.fn)
+
+    def add_pre_run_hook(self, hook: Callable[..., Any]) -> None:
+        """Adds a function called with the launch's arguments before each launch."""
+        self.pre_run_hooks.append(hook)
+
+    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Launch:
+        """Launches over the grid; with warmup only compiles.
+
+        Raises CompileError and its kinds for faults of the kernel or of the arguments.
+        """
+        options: Mapping[str, Any] = {}
+        if not self._options.isdisjoint(kwargs):
+            options = {key: kwargs.pop(key) for key in tuple(kwargs) if key in self._options}
+        try:
+            values = self._bind(*args, **kwargs)
+        except TypeError as error:
+            raise CompileTypeError(str(error)) from None
+        for hook in self.pre_run_hooks:
+            hook(*args, **kwargs)
+        family, artifact = self.compiled(values)
+        name = target_of(options.get("target"), family)
+        extents = None if warmup else grid_of(grid, lambda: dict(zip(self.arg_names, values)))
+        if name in (None, "cuda"):
+            refuse_warps(options)
+            artifact.cuda  # noqa: B018 - its refusals are the launch's
+        if name is not None and extents is not None:
+            execute(artifact, name, extents, self.runtime(artifact, values))
+        return Launch(artifact, None if warmup else name, extents)
+
+    def runtime(self, artifact: Artifact, values: Sequence[Any]) -> list[Any]:
+        """The values of the run-time arguments."""
+        given = zip(artifact.arguments.values(), values)
+        return [value for ty, value in given if not isinstance(ty, Constexpr)]
+
+    def compiled(self, values: Sequence[Any]) -> tuple[Any, Artifact]:
+        """The artifact for arguments in the order of the parameters, made if there is none."""
+        named = list(zip(self.params, values))
+        arrays = [(p.name, value) for p, value in named if not p.is_constexpr]
+        family = one_family(arrays)
+        types: dict[str, Any] = {}
+        key: list[Any] = []
+        for parameter, value in named:
+            if parameter.is_constexpr:
+                key.append(constexpr_key(parameter.name, value))
+                types[parameter.name] = Constexpr(constexpr_value(value))
+            else:
+                types[parameter.name] = argument_type(parameter, parameter.name, value)
+                key.append(_type_key(parameter.name, types[parameter.name]))
+        artifact = self.artifacts.get(tuple(key))
+        if artifact is None or artifact.captured.changed() is not None:
+            artifact = self.artifacts[tuple(key)] = Artifact(self.fn, types)
+        return family, artifact
+
+
+def _type_key(name: str, ty: Any) -> Any:
+    if isinstance(ty, Constexpr):
+        return "constexpr", constexpr_key(name, ty.value)
+    if isinstance(ty, tuple):
+        return type(ty), tuple(_type_key(name, part) for part in ty)
+    return ty
+
+
+def parameters(fn: Callable[..., Any], fixed: set[int | str]) -> list[Parameter]:
+    """The parameters of a kernel."""
+    result = []
+    for num, found in enumerate(signature(fn).parameters.values()):
+        default = Parameter.empty if found.default is found.empty else found.default
+        result.append(
+            Parameter(
+                found.name,
+                num,
+                default,
+                None if found.annotation is found.empty else found.annotation,
+                is_constexpr(found),
+                is_const(found),
+                annotated_type(found.annotation),
+                bool(fixed & {num, found.name}),
+            )
+        )
+    return result
+
+
+def binder(fn: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
+    """A function with the kernel's signature that returns its arguments in order."""
+    form = inspect.signature(fn)
+    names = list(form.parameters)
+    text = str(form.replace(parameters=_undefaulted(form), return_annotation=form.empty))
+    body = f"({', '.join(names)},)" if names else "()"
+    space: dict[str, Any] = {}
+    exec(f"def bind{text}: return {body}", space)
+    bind: Any = space["bind"]
+    bind.__defaults__, bind.__kwdefaults__ = fn.__defaults__, fn.__kwdefaults__  # type: ignore
+    bind.__name__ = bind.__qualname__ = fn.__name__
+    return bind  # type: ignore[no-any-return]
+
+
+def _undefaulted(form: inspect.Signature) -> list[inspect.Parameter]:
+    return [
+        parameter.replace(annotation=parameter.empty, default=parameter.empty)
+        for parameter in form.parameters.values()
+    ]
+
+
+@overload
+def jit(fn: Callable[..., Any]) -> JITFunction: ...
+@overload
+def jit(fn: None = None, **options: Any) -> Callable[[Callable[..., Any]], JITFunction]: ...
+def jit(fn: Any = None, **options: Any) -> Any:
+    """Makes a Python function a kernel: `@jit`, or `@jit(do_not_specialize=["n"], …)`.
+
+    Options: version, do_not_specialize, do_not_specialize_on_alignment, debug, noinline, repr,
+    launch_metadata, as in Triton; none changes a result.
+    """
+    if fn is not None:
+        return JITFunction(fn, **options)
+    return lambda function: JITFunction(function, **options)

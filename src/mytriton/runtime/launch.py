@@ -1,0 +1,278 @@
+"""One launch: its grid, its target, running it, and what it gives back.
+
+One idea: a table says what each target does with a compiled kernel; everything before it (types,
+keys, tracing) is the same for all.
+
+    with triton.target("interpret"):          a `with`, or a plain call for the whole process
+        kernel[grid](x, out, n, BLOCK=64)
+    kernel[grid](x, out, n, BLOCK=64, target="cpu")
+    MYTRITON_TARGET=cpu python script.py
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar, Token
+from typing import Any
+
+import numpy as np
+
+from ..errors import CompileError, CompileTypeError, CompileValueError
+from ..frontend.trace import Constexpr
+from ..ir.nodes import Function, Op
+from ..targets.memory import Argument, Buffer, any_overlap
+from .arguments import Described, arguments
+from .cache import Artifact
+
+Grid = tuple[int, int, int]
+
+_chosen: ContextVar[str | None] = ContextVar("target", default=None)
+
+
+class target:
+    """Chooses where kernels run: `triton.target("cpu")`, or `with triton.target("cpu"):`.
+
+    name: "cpu", "interpret", "eager", "cudasim" or "cuda"; None for the default by the arguments.
+    Raises CompileValueError for another name.
+    """
+
+    default: str | None = None
+    """What a plain call chose."""
+
+    def __init__(self, name: str | None) -> None:
+        self.name = check_target(name)
+        self.before = target.default
+        self.token: Token[str | None] | None = None
+        target.default = self.name
+
+    def __enter__(self) -> target:
+        target.default = self.before
+        self.token = _chosen.set(self.name)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        assert self.token is not None
+        _chosen.reset(self.token)
+
+
+def check_target(name: str | None) -> str | None:
+    if name is not None and name not in RUN:
+        raise CompileValueError(f"there is no target {name!r}; there are {', '.join(RUN)}")
+    return name
+
+
+def chosen_target(given: str | None) -> str | None:
+    """The target of a launch, if one was chosen: by the launch, `target`, or the environment."""
+    if given is not None:
+        return check_target(given)
+    inside = _chosen.get()
+    if inside is not None:
+        return inside
+    return target.default or check_target(os.environ.get("MYTRITON_TARGET") or None)
+
+
+def target_of(given: str | None, arrays: Described | None) -> str | None:
+    """Where the launch runs; None for compiling only.
+
+    Raises CompileValueError for a target that cannot reach the arrays' memory.
+    """
+    name = chosen_target(given)
+    if arrays is not None and arrays.device:
+        if name not in (None, "cuda"):
+            raise CompileValueError(
+                f"target {name!r} runs on the CPU's memory, but the arrays are on a GPU; choose"
+                " 'cuda' or move them"
+            )
+        return "cuda"
+    if name == "cuda":
+        return None
+    if name is None and arrays is not None and arrays.family == "torch":
+        return "cpu"
+    return name
+
+
+def grid_of(grid: Any, meta: Callable[[], Mapping[str, Any]]) -> Grid:
+    """The grid as three ints. Raises CompileValueError `invalid launch grid: …`."""
+    given = grid(dict(meta())) if callable(grid) else grid
+    extents = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    if not 1 <= len(extents) <= 3:
+        raise CompileValueError(
+            f"invalid launch grid: {given!r}; an int or a tuple of 1 to 3 ints is needed"
+        )
+    for extent in extents:
+        whole = isinstance(extent, (int, np.integer)) and not isinstance(extent, bool)
+        if not whole or extent <= 0:
+            raise CompileValueError(
+                f"invalid launch grid: {given!r}; {extent!r} is not a positive int"
+            )
+    x, y, z = (*map(int, extents), 1, 1)[:3]
+    return x, y, z
+
+
+# -- targets
+
+
+def _interpret(artifact: Artifact, grid: Grid, given: Sequence[Argument]) -> None:
+    from ..targets import interpret
+
+    interpret.run(artifact.function, given, grid)
+
+
+def _eager(artifact: Artifact, grid: Grid, given: Sequence[Argument]) -> None:
+    from ..frontend.source import twin
+    from ..targets.interpret.eager import RunTime, run_eager
+
+    values = iter(given)
+    named: dict[str, Any] = {}
+    for name, argument in artifact.arguments.items():
+        if isinstance(argument, tuple):
+            raise CompileTypeError(f"{name}: target 'eager' takes no tuples; use 'interpret'")
+        known = isinstance(argument, Constexpr)
+        named[name] = argument.value if known else RunTime(argument, next(values))
+    run_eager(twin(artifact.fn), named, grid)
+
+
+def _cpu(artifact: Artifact, grid: Grid, given: Sequence[Argument]) -> None:
+    artifact.native(any_overlap(given)).launch(grid, given)
+
+
+def _cudasim(artifact: Artifact, grid: Grid, given: Sequence[Argument]) -> None:
+    from ..targets.cuda import sim
+
+    sim.run(artifact.cuda, grid, given)
+
+
+def _cuda(artifact: Artifact, grid: Grid, given: Sequence[Argument]) -> None:
+    from ..targets import cuda
+
+    cuda.launch(artifact.cuda, grid, given)  # type: ignore[attr-defined]
+
+
+RUN: Mapping[str, Callable[[Artifact, Grid, Sequence[Argument]], None]] = {
+    "cpu": _cpu,
+    "interpret": _interpret,
+    "eager": _eager,
+    "cudasim": _cudasim,
+    "cuda": _cuda,
+}
+"""What each target does with a compiled kernel."""
+
+
+def execute(artifact: Artifact, name: str, grid: Grid, values: Sequence[Any]) -> None:
+    """Runs a compiled kernel. Raises CompileTypeError if it stores to a read-only array."""
+    given = arguments(artifact.types, values)
+    read_only(artifact, given)
+    RUN[name](artifact, grid, given)
+
+
+def read_only(artifact: Artifact, given: Sequence[Argument]) -> None:
+    """Refuses a launch that would write an array that may not be written."""
+    if all(argument.writable for argument in given if isinstance(argument, Buffer)):
+        return
+    for param, argument in zip(artifact.traced.params, given):
+        locked = isinstance(argument, Buffer) and not argument.writable
+        if locked and param.name in artifact.written:
+            raise CompileTypeError(
+                f"{param.name}: the array is read-only, but the kernel stores to it; pass a copy",
+                artifact.written[param.name],
+            )
+
+
+# -- results
+
+
+class SSA(list[Op]):
+    """The ops of a function in order; `str()` is the SSA text."""
+
+    def __str__(self) -> str:
+        from ..ir.text import SSAPrinter
+
+        return SSAPrinter().print_ops(self)
+
+
+class Trees(list[Any]):
+    """The effects of a function, each the nested tree of its operands; `str()` prints them."""
+
+    def __str__(self) -> str:
+        from ..ir.tree import print_trees
+
+        return print_trees(self)
+
+
+class Launch:
+    """What a launch gives back: `expression_ops, ssa_ops, cuda_src = kernel[grid](…)`.
+
+    Every stage is an attribute, made when it is asked for: `traced`, `function`, `cuda_src`,
+    `threads_per_block`, `llvm`, `asm`. `target` is where it ran, None if it was compiled only;
+    `grid` three ints.
+    """
+
+    __slots__ = ("artifact", "grid", "target")
+
+    def __init__(self, artifact: Artifact, target: str | None, grid: Grid | None) -> None:
+        self.artifact, self.target, self.grid = artifact, target, grid
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.expression_ops, self.ssa_ops, self.cuda_src))
+
+    def __len__(self) -> int:
+        return 3
+
+    def __getitem__(self, index: int) -> Any:
+        return (self.expression_ops, self.ssa_ops, self.cuda_src)[index]
+
+    def __repr__(self) -> str:
+        where = f"ran on {self.target}" if self.target else "compiled"
+        return f"<{self.function.name} {where}, grid {self.grid}>"
+
+    @property
+    def expression_ops(self) -> Trees:
+        """The effects as trees; a fresh list."""
+        from ..ir.tree import expression_ops
+
+        return Trees(expression_ops(self.function))
+
+    @property
+    def ssa_ops(self) -> SSA:
+        """The ops in order; a fresh list. The `yield` that ends every function is left out."""
+        return SSA(self.function.body.ops[:-1])
+
+    @property
+    def cuda_src(self) -> str:
+        """The CUDA C++ text. Raises CompileValueError where the lane rule is not defined."""
+        return str(self.artifact.cuda.text)
+
+    @property
+    def traced(self) -> Function:
+        """The IR as traced."""
+        return self.artifact.traced
+
+    @property
+    def function(self) -> Function:
+        """The optimised IR."""
+        return self.artifact.function
+
+    @property
+    def threads_per_block(self) -> int:
+        """The number of CUDA threads of a program."""
+        return int(self.artifact.cuda.threads_per_block)
+
+    @property
+    def llvm(self) -> str:
+        """The LLVM IR of the CPU kernel."""
+        return str(self.artifact.native(False).llvm)
+
+    @property
+    def asm(self) -> str:
+        """The assembly of the CPU kernel."""
+        return str(self.artifact.native(False).asm)
+
+
+def refuse_warps(options: Mapping[str, Any]) -> None:
+    """`num_warps` asks for the tiled lowering."""
+    if options.get("num_warps") is not None:
+        raise CompileError(
+            "num_warps= selects the tiled CUDA lowering, which does not exist yet; leave it out for"
+            " one thread a lane, or choose the target cpu"
+        )
