@@ -66,9 +66,9 @@ def _compiler() -> str:
 
 
 def _nvrtc() -> str:
-    from ..targets.cuda import nvrtc
+    from ..targets.cuda import compile_nvrtc
 
-    nvrtc.ptx('extern "C" __global__ void empty() {}', "sm_80")
+    compile_nvrtc('extern "C" __global__ void empty() {}', "sm_80")
     return "compiles CUDA C++ without a GPU"
 
 

@@ -7,7 +7,10 @@ the lexer that colours it; the command line lists them from this one table.
 from __future__ import annotations
 
 import importlib.util
+import shutil
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -71,15 +74,23 @@ def _ssa(kernel: Kernel) -> str:
 
 
 def _ptx(kernel: Kernel) -> str:
-    from ..targets.cuda import nvrtc
+    from ..targets.cuda import compile_nvrtc
 
-    return nvrtc.ptx(kernel.cuda, kernel.architecture)
+    return compile_nvrtc(kernel.cuda, kernel.architecture).ptx
 
 
 def _sass(kernel: Kernel) -> str:
-    from ..targets.cuda import nvrtc
+    from ..targets.cuda import compile_nvrtc
 
-    return nvrtc.sass(kernel.cuda, kernel.architecture)
+    disassembler = shutil.which("nvdisasm")
+    if disassembler is None:
+        raise SignatureError("sass needs nvdisasm on the PATH; it comes with the CUDA toolkit")
+    code = compile_nvrtc(kernel.cuda, kernel.architecture).cubin
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(code)
+        file.flush()
+        command = [disassembler, "--print-code", file.name]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 @dataclass(frozen=True)
@@ -111,14 +122,18 @@ def load_kernel(place: str, signature: str, architecture: str) -> Kernel:
     path, separator, name = place.partition("::")
     if not separator:
         raise SignatureError(f"say which kernel: {path}::name")
-    function = getattr(load_module(Path(path)), name, None)
-    function = (
-        getattr(function, "fn", function) if not hasattr(function, "constexprs") else function
-    )
-    if not hasattr(function, "constexprs"):
+    function = jit_function(getattr(load_module(Path(path)), name, None))
+    if function is None:
         raise SignatureError(f"{path} has no @jit function named {name!r}")
     given = parse_signature(signature)
     return Kernel(function, complete(function.fn, set(function.constexprs), given), architecture)
+
+
+def jit_function(decorated: Any) -> Any:
+    """The jit function under any autotuners and heuristics; None where there is none."""
+    while decorated is not None and not hasattr(decorated, "constexprs"):
+        decorated = getattr(decorated, "fn", None)
+    return decorated
 
 
 def load_module(path: Path) -> ModuleType:
