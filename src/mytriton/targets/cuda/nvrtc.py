@@ -87,9 +87,12 @@ def _call(function: Any, *arguments: Any) -> Any:
 
 
 def _bytes(size: Any, read: Any, program: Any) -> bytes:
-    content: bytes = b" " * _call(size, program)
+    """What `read` writes into a bytes object of ours, which must not be one that Python shares
+    (as it does those of length 1)."""
+    length = _call(size, program)
+    content: bytes = b" " * (length + 1)
     _call(read, program, content)
-    return content
+    return content[:length]
 
 
 def _text(size: Any, read: Any, program: Any) -> str:
