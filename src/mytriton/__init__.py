@@ -3,6 +3,7 @@
 from . import language
 from .errors import CompileError
 from .runtime.arguments import TensorWrapper, reinterpret
+from .runtime.autotune import Autotuner, Config, Heuristics, autotune, heuristics
 from .runtime.host import (
     aggregate,
     cdiv,
@@ -14,13 +15,18 @@ from .runtime.jit import JITFunction, KernelInterface, jit
 from .runtime.launch import target
 
 __all__ = [
+    "Autotuner",
     "CompileError",
+    "Config",
+    "Heuristics",
     "JITFunction",
     "KernelInterface",
     "TensorWrapper",
     "aggregate",
+    "autotune",
     "cdiv",
     "constexpr_function",
+    "heuristics",
     "jit",
     "language",
     "must_use_result",
