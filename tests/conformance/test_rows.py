@@ -1,0 +1,70 @@
+"""Every element-wise row on every type of its kinds means the same on every machine.
+
+The cases come from the op table: a new row is covered without a new line here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mytriton.ir.fold import fold
+from mytriton.ir.nodes import Const
+from mytriton.ir.ops import Row
+from mytriton.ir.types import ScalarType
+from tests.conformance.distance import ulps
+from tests.conformance.inputs import operands
+from tests.conformance.machines import (
+    MACHINES,
+    ROWS,
+    by_numpy,
+    element_of,
+    result_type,
+    types_of,
+    uses_formula,
+)
+
+CASES = [
+    pytest.param(row, element, id=f"{row.name}-{element.ir}")
+    for row in ROWS
+    for element in types_of(row)
+]
+
+
+def allowance(row: Row, result: ScalarType) -> float:
+    """The row's ulp for each of the two sides; one step of a small float."""
+    bound = element_of(row).ulp
+    if bound and result.bits < 32:
+        return 1.0
+    return 2 * bound
+
+
+@pytest.mark.parametrize(("row", "element"), CASES)
+def test_a_row_means_the_same(row: Row, element: ScalarType) -> None:
+    machines = ["c", "formula"] if uses_formula(element_of(row), element) else ["c"]
+    for machine in machines:
+        compare(row, element, machine)
+
+
+def compare(row: Row, element: ScalarType, machine: str) -> None:
+    arrays = operands(element, element_of(row).arity, row.name)
+    result = result_type(element_of(row), element)
+    want = by_numpy(row, element, arrays)
+    got = MACHINES[machine](row, element, arrays)
+    distance = ulps(result, got, want)
+    worst = int(np.argmax(distance))
+    given = [array[worst] for array in arrays]
+    message = f"{machine}: {row.name}{given} = {got[worst]}, meaning {want[worst]}"
+    assert distance[worst] <= allowance(row, result), message
+
+
+@pytest.mark.parametrize(("row", "element"), CASES)
+def test_folding_is_evaluating(row: Row, element: ScalarType) -> None:
+    meaning = element_of(row)
+    arrays = [array[::37] for array in operands(element, meaning.arity, row.name)]
+    result = result_type(meaning, element)
+    want = by_numpy(row, element, arrays)
+    for place in range(len(want)):
+        constants = [Const(array[place].item(), element) for array in arrays]
+        folded = fold(row.name, constants, {}, result)
+        assert folded == Const(want[place].item(), result)
