@@ -25,5 +25,7 @@ def nvrtc() -> Callable[[CudaSource | str], str]:
 
 
 def compile_everywhere(source: CudaSource | str) -> str:
+    """The PTX for sm_80 of a text that every architecture takes."""
     text = source if isinstance(source, str) else source.text
-    return [compiler.compile_nvrtc(text, arch).ptx for arch in ARCHITECTURES][0]
+    compiled = [compiler.compile_nvrtc(text, arch) for arch in ARCHITECTURES]
+    return compiled[0].ptx

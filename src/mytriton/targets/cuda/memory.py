@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...ir.nodes import Op, Operand, Value
+from ...ir.ops import attribute
 from ...ir.types import Element, PointerType, element_of
 from .lane import CudaPtrRef, Lane, rule
 from .spelling import local_type, zero
@@ -41,7 +42,7 @@ def load(lane: Lane, op: Op) -> None:
     element, address = pointee(pointer), lane.pointer(pointer)
     condition = "true" if mask is None else lane.expression(mask)
     default = zero(element) if other is None else lane.expression(other)
-    volatile = op.attrs.get("volatile")
+    volatile = attribute(op, "volatile") or attribute(op, "cache") == ".cv"
     place = f"volatile_load({reference(address)})" if volatile else address.element
     text = f"({condition} ? {from_memory(place, element)} : {default})"
     if volatile and lane.is_uniform(op.results[0]):
@@ -70,7 +71,7 @@ def store(lane: Lane, op: Op) -> None:
 @rule("atomic")
 def atomic(lane: Lane, op: Op) -> None:
     _, value, mask = op.operands
-    _atomic(lane, op, f"atomic_{op.attrs['kind']}", [value], mask)
+    _atomic(lane, op, f"atomic_{attribute(op, 'kind')}", [value], mask)
 
 
 @rule("atomic_cas")
@@ -88,8 +89,8 @@ def _atomic(lane: Lane, op: Op, name: str, values: Sequence[Operand], mask: Oper
     call = f"{name}({', '.join([address, *(bare(lane.expression(value)) for value in values)])})"
     if mask is not None and result in lane.used:
         call = f"({lane.expression(mask)} ? {call} : {zero(pointee(pointer))})"
-    fence = f"fence_{op.attrs.get('scope', 'gpu')}();"
-    sem = op.attrs.get("sem", "acq_rel")
+    fence = f"fence_{attribute(op, 'scope')}();"
+    sem = attribute(op, "sem")
     before = [fence] if sem in ("release", "acq_rel") else []
     after = [fence] if sem in ("acquire", "acq_rel") else []
     if alone:

@@ -21,12 +21,16 @@ from ...ir.nodes import Const, Op, Operand, Param, Region, Value, walk
 from ...ir.types import VectorType, element_of, shape_of
 
 
+Roots = Set[Param] | None
+"""The pointer parameters that an address may be based on; None: it may be any address."""
+
+
 @dataclass(frozen=True)
 class Access:
-    """One access: the parameter it is based on (None: unknown), the offsets from it, whether no two
-    lanes share an element, and whether it writes."""
+    """One access: the parameters its address may be based on, what else makes up the address,
+    whether no two lanes share an element, and whether it writes."""
 
-    root: Param | None
+    roots: Roots
     place: tuple[Operand, ...]
     own: bool
     writes: bool
@@ -36,9 +40,9 @@ class Access:
         the two."""
         if not (self.writes or other.writes):
             return False
-        if self.root is not None and other.root is not None and self.root is not other.root:
+        if self.roots is not None and other.roots is not None and not self.roots & other.roots:
             return False
-        same = self.root is other.root and self.place == other.place
+        same = self.roots == other.roots and self.place == other.place
         steady = not any(v in variant for v in self.place if isinstance(v, (Value, Param)))
         return not (same and self.own and other.own and steady)
 
@@ -49,7 +53,7 @@ class Order:
     def __init__(self, params: Sequence[Param], threads: int) -> None:
         self.alone = threads == 1
         self.pending: tuple[Access, ...] = ()
-        self.roots: dict[Param, Param | None] = {param: param for param in params}
+        self.roots: dict[Param, Roots] = {param: {param} for param in params}
 
     def before(self, pointer: Operand, writes: bool) -> bool:
         """Records an access; whether a barrier must stand before it."""
@@ -84,49 +88,63 @@ class Order:
     # -- addresses
 
     def access(self, pointer: Operand, writes: bool) -> Access:
-        root, place = self.address(pointer)
+        roots, place = self.address(pointer)
         lanes = [offset for offset in place if not is_uniform(offset)]
         own = len(lanes) == 1 and is_injective(lanes[0])
-        return Access(root, place, own, writes)
+        return Access(roots, place, own, writes)
 
-    def address(self, pointer: Operand) -> tuple[Param | None, tuple[Operand, ...]]:
-        """The parameter and the offsets that make up an address."""
+    def address(self, pointer: Operand) -> tuple[Roots, tuple[Operand, ...]]:
+        """The parameters that an address may be based on, and what else it is made of."""
         if isinstance(pointer, Param):
-            root = self.roots.get(pointer)
-            return root, () if root is pointer else (pointer,)
+            return self.roots.get(pointer), (pointer,)
         op = pointer.op if isinstance(pointer, Value) else None
         if op is not None and op.name == "addptr":
-            root, place = self.address(op.operands[0])
-            return root, (*place, op.operands[1])
+            roots, place = self.address(op.operands[0])
+            return roots, (*place, op.operands[1])
         if op is not None and op.name in ("broadcast", "hint", "reshape"):
             return self.address(op.operands[0])
-        return self._mixed(op), (pointer,)
+        return self._mixed(pointer), (pointer,)
 
-    def _mixed(self, op: Op | None) -> Param | None:
-        """The root of an address that is not a sum: that of all the addresses it may be."""
-        if op is None or op.name not in ROOTS:
+    def _mixed(self, pointer: Operand) -> Roots:
+        """The roots of an address that is not a sum: those of all the addresses it may be."""
+        if not isinstance(pointer, Value) or pointer.op.name not in SOURCES:
             return None
-        found = {self.address(operand)[0] for operand in ROOTS[op.name](op)}
-        return found.pop() if len(found) == 1 else None
+        sources = SOURCES[pointer.op.name](pointer.op, pointer.index)
+        return united([self.address(source)[0] for source in sources])
 
     def carry(
         self, names: Sequence[Sequence[Param]], initial: Sequence[Operand], last: Sequence[Operand]
     ) -> None:
-        """A carried pointer, under each of its names, keeps its root where every turn of the loop
-        leaves it there."""
+        """A carried pointer, under each of its names, keeps to the roots it starts with where every
+        turn of the loop does."""
         for first, final, *params in zip(initial, last, *names):
-            root = self.address(first)[0]
-            self.roots.update(dict.fromkeys(params, root))
-            if self.address(final)[0] is not root:
+            roots = self.address(first)[0]
+            self.roots.update(dict.fromkeys(params, roots))
+            later = self.address(final)[0]
+            if later is None or roots is None or not later <= roots:
                 self.roots.update(dict.fromkeys(params, None))
 
 
+def united(several: Sequence[Roots]) -> Roots:
+    """All the roots; None as soon as one of them is."""
+    union: set[Param] = set()
+    for roots in several:
+        if roots is None:
+            return None
+        union |= roots
+    return union
+
+
 TOUCHES = ("load", "store", "atomic", "atomic_cas")
-ROOTS: dict[str, Callable[[Op], Sequence[Operand]]] = {
-    "select": lambda op: op.operands[1:],
-    "cast": lambda op: op.operands,
-    "bitcast": lambda op: op.operands,
+SOURCES: dict[str, Callable[[Op, int], Sequence[Operand]]] = {
+    "select": lambda op, index: op.operands[1:],
+    "cast": lambda op, index: op.operands,
+    "bitcast": lambda op, index: op.operands,
+    "if": lambda op, index: [region.results[index] for region in op.regions],
+    "for": lambda op, index: [op.regions[0].params[index + 1]],
+    "while": lambda op, index: [op.regions[0].params[index]],
 }
+"""What the address that an op gives as result number `index` may be."""
 
 
 def is_uniform(value: Operand) -> bool:

@@ -7,6 +7,7 @@ line.
 from __future__ import annotations
 
 from ...ir.nodes import Op, Operand
+from ...ir.ops import attribute
 from ...ir.types import element_of, shape_of
 from .lane import Lane, rule
 
@@ -31,7 +32,7 @@ def device_assert(lane: Lane, op: Op) -> None:
     test = f"!{lane.expression(condition)}"
     if mask is not None:
         test = f"{lane.expression(mask)} && {test}"
-    message = f"assertion failed: {op.attrs.get('message', '')}"
+    message = f"device assertion failed: {attribute(op, 'message') or 'the condition is false'}"
     with lane.block(f"if ({test})"):
         lane.put(f"fail({quoted(message)}, {quoted(file)}, {line}, {quoted(function)});")
 
@@ -39,10 +40,10 @@ def device_assert(lane: Lane, op: Op) -> None:
 @rule("print")
 def device_print(lane: Lane, op: Op) -> None:
     """One line a value, from each lane of a block, from thread 0 of a scalar."""
-    prefix = op.attrs.get("prefix", "").replace("%", "%%")
+    prefix = attribute(op, "prefix").replace("%", "%%")
     for operand in op.operands or (None,):
         block = operand is not None and shape_of(operand.ty) not in ((), (1,))
-        _print(lane, prefix, operand, op.attrs.get("hex", False), block)
+        _print(lane, prefix, operand, attribute(op, "hex"), block)
 
 
 def _print(lane: Lane, prefix: str, operand: Operand, hexadecimal: bool, block: bool) -> None:

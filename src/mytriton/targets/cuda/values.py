@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...ir.nodes import Const, Op, Operand, Value, walk
-from ...ir.ops import TABLE, Elementwise
+from ...ir.ops import TABLE, Elementwise, attribute
 from ...ir.types import (
     F32,
     F64,
@@ -33,18 +33,18 @@ AXES = ("x", "y", "z")
 
 @rule("program_id")
 def program_id(lane: Lane, op: Op) -> None:
-    lane.assign(op.results[0], f"blockIdx.{AXES[op.attrs['axis']]}")
+    lane.assign(op.results[0], f"blockIdx.{AXES[attribute(op, 'axis')]}")
 
 
 @rule("num_programs")
 def num_programs(lane: Lane, op: Op) -> None:
-    lane.assign(op.results[0], f"gridDim.{AXES[op.attrs['axis']]}")
+    lane.assign(op.results[0], f"gridDim.{AXES[attribute(op, 'axis')]}")
 
 
 @rule("arange")
 def arange(lane: Lane, op: Op) -> None:
     """Thread i holds start + i; of a block of one element every thread holds the start."""
-    start = op.attrs["start"]
+    start = attribute(op, "start")
     if lane.is_uniform(op.results[0]) and lane.threads > 1:
         text = str(start)
     else:
@@ -162,9 +162,9 @@ def select(lane: Lane, op: Op) -> None:
 
 @rule("cast")
 def cast(lane: Lane, op: Op) -> None:
-    (operand,), target = op.operands, op.attrs["to"]
+    (operand,), target = op.operands, attribute(op, "to")
     assert operand is not None
-    cut = op.attrs["rounding"] == "rtz"
+    cut = attribute(op, "rounding") == "rtz"
     lane.assign(
         op.results[0], cast_text(lane.expression(operand), element_of(operand.ty), target, cut)
     )
@@ -202,7 +202,7 @@ def _to_float(text: str, source: Element, target: Element, cut: bool) -> str:
 @rule("bitcast")
 def bitcast(lane: Lane, op: Op) -> None:
     """The element as memory would hold it, read as the other type."""
-    (operand,), target = op.operands, op.attrs["to"]
+    (operand,), target = op.operands, attribute(op, "to")
     assert operand is not None
     source, text = element_of(operand.ty), lane.expression(operand)
     if source.kind == "p" and target.kind == "p":
