@@ -120,17 +120,17 @@ def _interpret(artifact: Artifact, grid: Grid, given: Sequence[Argument]) -> Non
 
 
 def _eager(artifact: Artifact, grid: Grid, given: Sequence[Argument]) -> None:
-    from ..frontend.source import twin
     from ..targets.interpret.eager import RunTime, run_eager
 
     values = iter(given)
-    named: dict[str, Any] = {}
-    for name, argument in artifact.arguments.items():
+
+    def bound(argument: Any) -> Any:
         if isinstance(argument, tuple):
-            raise CompileTypeError(f"{name}: target 'eager' takes no tuples; use 'interpret'")
-        known = isinstance(argument, Constexpr)
-        named[name] = argument.value if known else RunTime(argument, next(values))
-    run_eager(twin(artifact.fn), named, grid)
+            return getattr(type(argument), "_make", tuple)(map(bound, argument))
+        return argument if isinstance(argument, Constexpr) else RunTime(argument, next(values))
+
+    named = {name: bound(argument) for name, argument in artifact.arguments.items()}
+    run_eager(artifact.fn, named, grid)
 
 
 def _cpu(artifact: Artifact, grid: Grid, given: Sequence[Argument]) -> None:

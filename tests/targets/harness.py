@@ -1,0 +1,188 @@
+"""One kernel, every target, one expectation.
+
+One idea: `run_everywhere` launches a kernel on fresh copies of its arrays under each target that
+this machine has, and compares what was written with NumPy's answer. All targets that are wrong are
+named in one failure, so that one sees at once whether the kernel or a target is at fault.
+
+    run_everywhere(add, (4,), x, y, out, n, BLOCK=256, expected={"out": x + y})
+
+MYTRITON_TEST_TARGETS=interpret,cpu chooses targets.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mytriton.errors import CompileError
+
+Array = np.ndarray[Any, Any]
+TARGETS = ("interpret", "eager", "cpu", "cudasim")
+
+
+@cache
+def missing(target: str) -> str:
+    """Return why a target cannot run here, or ''."""
+    chosen = os.environ.get("MYTRITON_TEST_TARGETS", "")
+    if chosen and target not in chosen.split(","):
+        return "not in MYTRITON_TEST_TARGETS"
+    if target == "cudasim":
+        if not any(map(shutil.which, ("c++", "g++", "clang++"))):
+            return "no C++ compiler"
+        try:
+            importlib.import_module("mytriton.targets.cuda.sim")
+        except ImportError as error:
+            return str(error)
+    if target == "cpu" and not hasattr(importlib.import_module("mytriton.targets.cpu"), "compile"):
+        return "the cpu target is not there yet"
+    return ""
+
+
+LIMITS = {"cudasim": "num_warps="}
+"""What a target says, by name, of a kernel that it documents it cannot lower; no failure here."""
+
+
+def beyond(target: str, error: Exception) -> bool:
+    """Whether a target refused a kernel that is beyond its documented limits."""
+    return isinstance(error, CompileError) and LIMITS.get(target, "\0") in str(error)
+
+
+def available(skip: Sequence[str] = ()) -> list[str]:
+    """The targets to run on."""
+    return [target for target in TARGETS if target not in skip and not missing(target)]
+
+
+def copy_of(argument: Any) -> Any:
+    return argument.copy() if isinstance(argument, np.ndarray) else argument
+
+
+def launch(
+    target: str, kernel: Any, grid: Any, arguments: Sequence[Any], constexprs: Mapping[str, Any]
+) -> None:
+    kernel[grid](*arguments, target=target, **constexprs)
+
+
+def run_on(
+    target: str, kernel: Any, grid: Any, *arguments: Any, **constexprs: Any
+) -> dict[str, Array]:
+    """The arrays by parameter name as a target leaves them; the ones given stay as they were."""
+    copies = [copy_of(argument) for argument in arguments]
+    launch(target, kernel, grid, copies, constexprs)
+    names = kernel.arg_names
+    return {name: a for name, a in zip(names, copies) if isinstance(a, np.ndarray)}
+
+
+def differences(got: Array, want: Array, rtol: float, atol: float, signs: bool) -> str:
+    """Return how two arrays differ ('' if not); NaNs are equal, and zeros unless `signs`."""
+    try:
+        wide = np.float64 if got.dtype.kind not in "iub" else got.dtype
+        with np.errstate(invalid="ignore"):  # signalling NaNs
+            left, right = got.astype(wide), np.asarray(want).astype(wide)
+        if rtol or atol:
+            np.testing.assert_allclose(left, right, rtol, atol, equal_nan=True)
+        else:
+            np.testing.assert_array_equal(left, right)
+        if signs:
+            numbers = ~np.isnan(right)
+            np.testing.assert_array_equal(np.signbit(left)[numbers], np.signbit(right)[numbers])
+    except AssertionError as error:
+        return str(error)
+    return ""
+
+
+def run_everywhere(
+    kernel: Any,
+    grid: Any,
+    *arguments: Any,
+    expected: Mapping[str, Any],
+    rtol: float = 0,
+    atol: float = 0,
+    signs: bool = False,
+    skip: Sequence[str] = (),
+    **constexprs: Any,
+) -> None:
+    """Every target leaves the arrays named in `expected` as they are there, and the others alone.
+
+    skip: targets whose documented limits the kernel is beyond. signs: -0.0 is not 0.0.
+    """
+    given = {n: a for n, a in zip(kernel.arg_names, arguments) if isinstance(a, np.ndarray)}
+    wrong = []
+    for target in available(skip):
+        try:
+            results = run_on(target, kernel, grid, *arguments, **constexprs)
+        except Exception as error:
+            if beyond(target, error):
+                continue
+            wrong.append(f"{target}: raises {type(error).__name__}: {error}")
+            continue
+        for name, got in results.items():
+            exact = name not in expected
+            want = given[name] if exact else expected[name]
+            limits = (0.0, 0.0) if exact else (rtol, atol)
+            if text := differences(got, want, *limits, signs):
+                wrong.append(f"{target}, `{name}`: {text}")
+    assert not wrong, "\n\n".join(wrong)
+
+
+def refused_everywhere(
+    kernel: Any,
+    grid: Any,
+    *arguments: Any,
+    error: type[Exception],
+    match: str,
+    skip: Sequence[str] = (),
+    **constexprs: Any,
+) -> None:
+    """Every target raises this error, with this in its text."""
+    for target in available(skip):
+        with pytest.raises(error, match=match):
+            run_on(target, kernel, grid, *arguments, **constexprs)
+
+
+def blocks(n: int, size: int) -> tuple[int]:
+    """The grid of as many programs as n elements need."""
+    return (max(1, -(-n // size)),)
+
+
+def hostile(dtype: Any) -> Array:
+    """Numbers of a dtype on which implementations tend to differ."""
+    dtype = np.dtype(dtype)
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        near = [
+            info.min,
+            info.min + 1,
+            info.max - 1,
+            info.max,
+            0,
+            1,
+            2,
+            3,
+            7,
+            31,
+            64,
+            info.max // 2,
+        ]
+        more = [-1, -2, -7] if dtype.kind == "i" else [info.max - 6]
+        return np.array(near + more, dtype)
+    tiny, top = (float(np.finfo(np.float32).smallest_subnormal), float(np.finfo(np.float32).max))
+    values = [0.0, 1.0, 0.5, 1.5, 3.0, 1e-3, 100.25, 65504.0, 65536.0, 1e30, tiny, top, np.inf]
+    with np.errstate(all="ignore"):
+        both = np.array([*values, *(-v for v in values), np.nan], np.float64)
+        return both.astype(np.float32).astype(dtype)
+
+
+def pairs(values: Array) -> tuple[Array, Array]:
+    """Every ordered pair of the values, as two arrays."""
+    left, right = np.meshgrid(values, values)
+    return np.ascontiguousarray(left.ravel()), np.ascontiguousarray(right.ravel())
+
+
+Kernel = Callable[..., Any]
