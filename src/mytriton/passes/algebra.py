@@ -4,11 +4,11 @@ One idea: a rule is a function of an op and its operands that gives an equal val
 found by the op's name and may emit ops. What holds of an op by its row alone (its identity element,
 constant operands) is folded by the builder already.
 
-A *splat* is a block of one repeated scalar. Ops on splats are done on the scalar, and ops that
-stretch their operands take the scalar itself:
+Ops stretch their operands themselves, so a broadcast goes outward until something needs it:
 
-    %1 = broadcast 2.0 {shape=(8,)}    →    %2 = mul %0, 2.0
-    %2 = mul %0, %1
+    %1 = broadcast n {shape=(8,)}        %1 = add n, 1
+    %2 = add %1, 1                  →    %3 = mul %0, %1        where %0 is a block of 8
+    %3 = mul %0, %2
 """
 
 from __future__ import annotations
@@ -65,37 +65,31 @@ def _kind(operand: Operand) -> str:
     return "none" if operand is None else element_of(operand.ty).kind
 
 
-# -- splats
+# -- broadcasts
 
 
-def on_scalars(op: Op, operands: Sequence[Operand]) -> Operand:
-    """An element-wise op on splats is the splat of the op on their scalars."""
-    scalars = [splat(operand) for operand in operands]
-    if not shape_of(op.types[0]) or None in scalars:
+def narrow(operand: Operand) -> Operand:
+    """What the operand was before it was broadcast; the operand itself where it was not."""
+    source = made_by(operand, "broadcast")
+    scalar = splat(operand)
+    return scalar if scalar is not None else source.operands[0] if source else operand
+
+
+def on_narrow(op: Op, operands: Sequence[Operand]) -> Operand:
+    """An element-wise op is done before its operands are broadcast rather than after."""
+    sources = [narrow(operand) for operand in operands]
+    if all(a is b for a, b in zip(sources, operands)):
         return None
-    return shaped(emit(op.name, *scalars, **op.attrs), op.types[0])
+    return shaped(emit(op.name, *sources, **op.attrs), op.types[0])
 
 
-def stretching(op: Op, operands: Sequence[Operand]) -> Operand:
-    """An operand that was broadcast is taken as it was where the others give the shape."""
-    taken = unstretched(operands, shape_of(op.types[0]))
-    return None if taken is None else emit(op.name, *taken, **op.attrs)
-
-
-def unstretched(
-    operands: Sequence[Operand], shape: tuple[int, ...], first: int = 0
-) -> list[Operand] | None:
-    """The operands, those from `first` on without broadcasts that the shape does not need."""
-    taken = list(operands)
-    for place in range(first, len(taken)):
-        source = made_by(taken[place], "broadcast")
-        if source is not None:
-            rest = [shape_of(v.ty) for i, v in enumerate(taken) if v is not None and i != place]
-            inner = source.operands[0]
-            assert inner is not None
-            if rest and broadcast_shapes([*rest, shape_of(inner.ty)]) == shape:
-                taken[place] = inner
-    return None if all(a is b for a, b in zip(taken, operands)) else taken
+def implied(op: Op, operands: Sequence[Operand]) -> Operand:
+    """Operands that the op stretches itself need no broadcast."""
+    shape = shape_of(op.types[0])
+    sources = [narrow(operand) for operand in operands]
+    enough = broadcast_shapes([shape_of(v.ty) for v in sources if v is not None]) == shape
+    changed = any(a is not b for a, b in zip(sources, operands))
+    return emit(op.name, *sources, **op.attrs) if enough and changed else None
 
 
 # -- arithmetic
@@ -296,17 +290,17 @@ _SPECIAL: dict[str, tuple[Rule, ...]] = {
     "cmp_le": (cancelling(1, "biu"),),
     "cmp_ge": (cancelling(1, "biu"),),
     "cmp_eq": (cancelling(1, "biu"),),
-    "select": (choice, on_scalars, stretching),
-    "cast": (cast_chain, on_scalars),
-    "bitcast": (bitcast_chain, on_scalars),
+    "select": (choice, on_narrow),
+    "cast": (cast_chain, on_narrow),
+    "bitcast": (bitcast_chain, on_narrow),
     "broadcast": (again, splat_shape),
     "reshape": (again, splat_shape),
     "trans": (trans_of_trans, splat_shape),
     "slice": (slice_of_slice, splat_shape),
-    "addptr": (no_offset, stretching),
+    "addptr": (no_offset, implied),
 }
 ALGEBRA: dict[str, tuple[Rule, ...]] = _SPECIAL | {
-    row.name: (*_SPECIAL.get(row.name, ()), on_scalars, stretching)
+    row.name: (*_SPECIAL.get(row.name, ()), on_narrow)
     for row in TABLE.values()
     if row.element is not None
 }

@@ -11,29 +11,59 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ir.effects import Effects, free_values, uses
-from ..ir.nodes import Function, Op, Operand, Region, Value
+from ..ir.effects import Effects, uses
+from ..ir.nodes import Function, Op, Region, Value
 from ..ir.ops import TABLE, Effect
 from .rebuild import Copies
 
 
 def order(function: Function) -> Function:
     """The function in demand order, in every region."""
-    effects, copies = Effects(), Copies()
+    orders, copies = _Orders(), Copies()
 
     def arrange(region: Region) -> Region:
-        ops = _Schedule(region, effects).run()
-        return copies.region(region, [copies.op(op, arrange) for op in ops])
+        return copies.region(region, [copies.op(op, arrange) for op in orders.ops(region)])
 
     return copies.function(function, arrange(function.body))
+
+
+class _Orders:
+    """The order of each region's ops, those of inner regions first, since they demand in it."""
+
+    def __init__(self) -> None:
+        self.effects = Effects()
+        self.known: dict[Region, list[Op]] = {}
+        self.outer: dict[Region, list[Value]] = {}
+
+    def ops(self, region: Region) -> list[Op]:
+        if region not in self.known:
+            self.known[region] = _Schedule(region, self).run()
+        return self.known[region]
+
+    def demanded(self, op: Op) -> Iterator[Value]:
+        """The values that an op needs, then those that its regions take from outside, in order."""
+        places = TABLE[op.name].demand
+        operands = [op.operands[place] for place in places] if places else op.operands
+        yield from (operand for operand in operands if isinstance(operand, Value))
+        for region in op.regions:
+            yield from self.free(region)
+
+    def free(self, region: Region) -> list[Value]:
+        """The values that a region takes from outside, in order of demand."""
+        if region not in self.outer:
+            ops = self.ops(region)
+            used = dict.fromkeys(value for op in ops for value in self.demanded(op))
+            inside = set(ops)
+            self.outer[region] = [value for value in used if value.op not in inside]
+        return self.outer[region]
 
 
 class _Schedule:
     """The order of one region's ops; `done` grows in it."""
 
-    def __init__(self, region: Region, effects: Effects) -> None:
+    def __init__(self, region: Region, orders: _Orders) -> None:
         self.region = region
-        self.effects = effects
+        self.orders = orders
         self.here = set(region.ops)
         self.needs: dict[Op, list[Op]] = {}
         self.done: dict[Op, None] = {}
@@ -41,13 +71,12 @@ class _Schedule:
     def run(self) -> list[Op]:
         reads: list[Op] = []
         for op in self.region.ops[:-1]:
-            effect = self.effects[op]
+            effect = self.orders.effects[op]
             if effect is Effect.READ:
                 reads.append(op)
             elif effect is Effect.WRITE:
                 self.demand(self.needed(op))
-                waiting = [read for read in reads if read not in self.done]
-                self.demand(self.still_used(waiting))
+                self.demand(self.still_used([read for read in reads if read not in self.done]))
                 reads.clear()
                 self.done[op] = None
         self.demand([self.region.ops[-1]])
@@ -75,13 +104,6 @@ class _Schedule:
     def needed(self, op: Op) -> list[Op]:
         """The ops of this region that define what the op and its regions use, in demand order."""
         if op not in self.needs:
-            defining = (value.op for value in _demanded(op) if isinstance(value, Value))
+            defining = (value.op for value in self.orders.demanded(op))
             self.needs[op] = [other for other in defining if other in self.here]
         return self.needs[op]
-
-
-def _demanded(op: Op) -> Iterator[Operand]:
-    places = TABLE[op.name].demand
-    yield from (op.operands[place] for place in places) if places else op.operands
-    if op.regions:
-        yield from free_values(op)

@@ -13,12 +13,13 @@ from collections.abc import Callable
 from ..ir.check import check
 from ..ir.nodes import Function
 from .dead_code import drop_dead
+from .hoist import hoist
 from .order import order
 from .simplify import simplify
 
 Pass = Callable[[Function], Function]
 
-PASSES: tuple[Pass, ...] = (simplify, drop_dead, order)
+PASSES: tuple[Pass, ...] = (simplify, drop_dead, hoist, order)
 
 
 def optimize(function: Function) -> Function:

@@ -14,11 +14,12 @@ from typing import Any
 
 from ..ir.build import emit
 from ..ir.effects import own_effect
+from ..ir.fold import fold
 from ..ir.nodes import Const, Function, Op, Operand, Region
 from ..ir.ops import TABLE, Effect
-from ..ir.types import PointerType, ScalarType, element_of, shape_of
+from ..ir.types import PointerType, ScalarType, element_of
 from . import slots
-from .algebra import ALGEBRA, constant_of, full, made_by, shaped, unstretched
+from .algebra import ALGEBRA, constant_of, full, made_by, narrow, shaped
 from .rebuild import Rebuild, Results
 
 ROUNDS = 8
@@ -59,6 +60,9 @@ class Simplify(Rebuild):
 
 
 def _value(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
+    folded = fold(op.name, operands, {**TABLE[op.name].attrs, **op.attrs}, op.types[0])
+    if folded is not None:
+        return (folded,)
     for rule in ALGEBRA[op.name]:
         value = rule(op, operands)
         if value is not None:
@@ -67,12 +71,8 @@ def _value(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
 
 
 def _fewer(operands: tuple[Operand, ...]) -> tuple[Operand, ...]:
-    """The operands of a memory access, the pointer first: no broadcasts that its shape implies, no
-    mask that is always true."""
-    pointer = operands[0]
-    assert pointer is not None
-    taken = unstretched(operands, shape_of(pointer.ty), first=1)
-    return operands if taken is None else tuple(taken)
+    """The operands of a memory access, the pointer first, whose shape implies the others'."""
+    return (operands[0], *map(narrow, operands[1:]))
 
 
 def _always(mask: Operand) -> bool | None:

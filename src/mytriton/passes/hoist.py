@@ -1,0 +1,127 @@
+"""Out of loops: loads and reductions that every round would repeat.
+
+One idea: pure ops without regions never stand deeper than they need, since the builder places them.
+This pass moves what is left: an op on values from outside a loop leaves it, if the op is pure, or
+if it is a load and nothing in the loop writes. A load that leaves a loop which may not run at all
+is masked by the condition that it runs:
+
+    for 0, n, 1 {                        %0 = cmp_lt 0, n
+        %0 = load p, none, none    →     %1 = load p, %0, none
+        …                                for 0, n, 1 { …
+
+Loads stay inside a `while`: it may be waiting for another program to change what they read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from ..ir.build import LOOP, emit
+from ..ir.effects import free_values
+from ..ir.nodes import Const, Function, Op, Operand, Param, Region, Value, walk
+from ..ir.ops import Effect
+from .rebuild import Rebuild
+from .simplify import trips
+
+Leave = Callable[[int], Sequence[Operand] | None]
+
+
+def hoist(function: Function) -> Function:
+    """The function with fewer ops inside its loops."""
+    loops = any(op.name in ("for", "while") for op in walk(function.body))
+    return _Hoist().function(function) if loops else function
+
+
+class _Hoist(Rebuild):
+    """A rebuild in which ops may leave the loops that are open."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.bounds: dict[int, tuple[Operand, ...]] = {}
+        """The bounds of the open loops that loads may leave, by the level of their body."""
+
+    def region(self, op: Op, region: Region) -> Region:
+        level = len(self.builder.scopes)
+        counted = op.name == "for" and self.effects[op] is not Effect.WRITE
+        if counted and _direction(self.operand(op.operands[2])):
+            self.bounds[level] = self.operands(op)[:3]
+        made = super().region(op, region)
+        self.bounds.pop(level, None)
+        return made
+
+    def op(self, op: Op) -> Sequence[Operand]:
+        operands = self.operands(op)
+        if op.name == "load" and self.effects[op] is Effect.READ:
+            return self.load(op, operands)
+        if op.regions and self.effects[op] is Effect.PURE and not _loops(op):
+            used = (*operands, *map(self.operand, free_values(op)))
+            with self.outside(self.level(used, self.any_loop)):
+                return self.keep(op, operands)
+        return super().op(op)
+
+    def load(self, op: Op, operands: tuple[Operand, ...]) -> Sequence[Operand]:
+        here = len(self.builder.scopes) - 1
+        level = self.level(operands, self.bounds.get)
+        if level == here:
+            return self.keep(op, operands)
+        pointer, mask, other = operands
+        self.builder.where = op.where
+        with self.outside(level):
+            for left in range(level + 1, here + 1):
+                mask = _both(mask, _runs(self.bounds[left]))
+            return self.builder.emit("load", (pointer, mask, other), dict(op.attrs))
+
+    def any_loop(self, level: int) -> Sequence[Operand] | None:
+        """Nothing is needed to leave a loop; None: the region of that level is none."""
+        return () if self.builder.scopes[level].kind == LOOP else None
+
+    def level(self, used: Sequence[Operand], leave: Leave) -> int:
+        """The outermost open region in which all these values are known, and those that `leave`
+        says are needed to leave a region; None: it may not be left."""
+        level, inner = len(self.builder.scopes) - 1, self.depth(used)
+        while level > inner and (needed := leave(level)) is not None:
+            inner = max(inner, self.depth(needed))
+            level -= 1
+        return level
+
+    def depth(self, used: Sequence[Operand]) -> int:
+        depth = self.builder.depth
+        values = (v for v in used if isinstance(v, (Value, Param)))
+        return max((depth.get(value, 0) for value in values), default=0)
+
+    @contextmanager
+    def outside(self, level: int) -> Iterator[None]:
+        """Emits into the open region of that level, for the extent of a `with`."""
+        scopes = self.builder.scopes
+        inner = scopes[level + 1 :]
+        del scopes[level + 1 :]
+        try:
+            yield
+        finally:
+            scopes += inner
+
+
+def _loops(op: Op) -> bool:
+    """Whether the op may take long, or for ever, where the program as written may not run it."""
+    inside = (inner.name for region in op.regions for inner in walk(region))
+    return not {op.name, *inside}.isdisjoint(("for", "while"))
+
+
+def _direction(step: Operand) -> int:
+    """1 or -1 for a constant step; 0 where it is not known."""
+    return (step.value > 0) - (step.value < 0) if isinstance(step, Const) else 0
+
+
+def _runs(bounds: tuple[Operand, ...]) -> Operand:
+    """Whether a loop of these bounds runs at all; None: it does."""
+    if trips(bounds):
+        return None
+    low, high, step = bounds
+    return emit("cmp_lt" if _direction(step) > 0 else "cmp_gt", low, high)
+
+
+def _both(mask: Operand, condition: Operand) -> Operand:
+    if mask is None or condition is None:
+        return condition if mask is None else mask
+    return emit("and", mask, condition)
