@@ -77,6 +77,8 @@ class Branches:
         right_exit = self.taken(frame)
         if self.site.guard:
             right_exit |= {RETURNED} if self.site.guard == (RETURNED,) else {"guard"}
+        if len(self.site.guard) == 1:
+            right[self.site.guard[0]] = tree(True)
         plans = [
             self.merge(name, self.left[name], right[name], self.left_exit, right_exit)
             for name in self.site.names

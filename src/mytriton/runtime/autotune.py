@@ -214,6 +214,7 @@ class Autotuner(Wrapper):
                 config: self.time(config, named, args, grid, kwargs) for config in configs
             }
             best = min(self.configs_timings, key=self.configs_timings.__getitem__)
+            self.after(named)
             _write(path, configs.index(best))
         self.cache[key] = best
         return best
@@ -275,6 +276,13 @@ class Autotuner(Wrapper):
             self.pre_hook(full)
         for name in self.reset:
             _assign(full[name], 0)
+
+    def after(self, named: dict[str, Any]) -> None:
+        """Puts the arguments as the launch that was asked for must find them."""
+        for name in self.reset:
+            _assign(named[name], 0)
+        if self.pre_hook is not None:
+            self.pre_hook(named, reset_only=True)
 
     def disk_path(self, key: Any, configs: Sequence[Config]) -> Path | None:
         """The file that keeps the choice, if choices are kept."""
