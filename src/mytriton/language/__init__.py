@@ -6,7 +6,8 @@ the op table's public rows come from `math.FUNCTIONS`, so a new row needs no lin
 
 # ruff: noqa: F401 - gathering names is what this file does
 
-from . import math, semantics
+from . import core, extra, math, random, semantics, standard, target_info
+from .asm import inline_asm_elementwise
 from .blocks import (
     TRITON_MAX_TENSOR_NUMEL,
     PropagateNan,
@@ -75,11 +76,24 @@ from .memory import (
     atomic_max,
     atomic_min,
     atomic_or,
+    atomic_poll,
     atomic_store,
     atomic_xchg,
     atomic_xor,
     load,
     store,
+)
+from .random import (
+    pair_uniform_to_normal,
+    philox,
+    philox_impl,
+    rand,
+    rand4x,
+    randint,
+    randint4x,
+    randn,
+    randn4x,
+    uint_to_uniform_float,
 )
 from .reduce import associative_scan, histogram, map_elementwise, reduce
 from .shapes import (
@@ -100,5 +114,17 @@ from .shapes import (
     view,
 )
 from .tensor import tensor
+from .tuples import aggregate_replace, slice, tuple
+from .windows import (
+    advance,
+    load_tensor_descriptor,
+    make_block_ptr,
+    make_tensor_descriptor,
+    store_tensor_descriptor,
+    tensor_descriptor,
+    tensor_descriptor_type,
+)
+from .windows import load_tensor_descriptor as _experimental_descriptor_load
+from .windows import make_tensor_descriptor as _experimental_make_tensor_descriptor
 
 globals().update(math.FUNCTIONS)

@@ -7,7 +7,7 @@ One idea: there are no second type objects; `tl.float32 is ir.types.F32`. `tl.dt
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from ..errors import CompileTypeError
 from ..ir.types import (
@@ -27,6 +27,7 @@ from ..ir.types import (
     I16,
     I32,
     I64,
+    SCALARS,
     U8,
     U16,
     U32,
@@ -88,9 +89,14 @@ class _TypeMaker(type):
         return isinstance(instance, cls.types)
 
 
-class dtype(metaclass=_TypeMaker):
+class dtype(TypeQueries, metaclass=_TypeMaker):
     """`tl.dtype("fp32")`: the type of that name; every IR type is an instance."""
 
+    SINT_TYPES: ClassVar = [row.name for row in SCALARS if row.kind == "i"]
+    UINT_TYPES: ClassVar = [row.name for row in SCALARS if row.kind in "bu"]
+    FP_TYPES: ClassVar = [row.name for row in SCALARS if row.kind == "f"]
+    STANDARD_FP_TYPES: ClassVar = [row.name for row in SCALARS if row.kind == "f" and row.bits > 8]
+    OTHER_TYPES: ClassVar = ["void"]
     types = (ScalarType, PointerType, VectorType, _Void)
 
     def __new__(cls, name: str) -> Any:
@@ -102,7 +108,7 @@ class dtype(metaclass=_TypeMaker):
         return type_str in _ALIASES
 
 
-class pointer_type(metaclass=_TypeMaker):
+class pointer_type(TypeQueries, metaclass=_TypeMaker):
     """`tl.pointer_type(element_ty, address_space, const)`: the type of a pointer to elements."""
 
     types = (PointerType,)
@@ -111,7 +117,7 @@ class pointer_type(metaclass=_TypeMaker):
         return PointerType(as_dtype(element_ty), bool(unwrap(const)))
 
 
-class block_type(metaclass=_TypeMaker):
+class block_type(TypeQueries, metaclass=_TypeMaker):
     """`tl.block_type(element_ty, shape)`: the type of a block; the element type itself for ()."""
 
     types = (VectorType,)

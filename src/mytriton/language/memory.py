@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import CompileTypeError, CompileValueError
-from ..ir.build import current, emit
+from ..ir.build import BRANCH, current, emit
 from ..ir.nodes import Operand
 from ..ir.types import BOOL, Element, PointerType, element_of, shape_of
 from . import semantics
@@ -274,3 +274,36 @@ def atomic_store(
 ) -> None:
     """Writes val at each pointer indivisibly, releasing what this program wrote before."""
     _atomic("xchg", pointer, val, mask, sem, scope)
+
+
+@member
+@builtin
+def atomic_poll(
+    pointer: Any,
+    expected_value: Any,
+    sem: Any = None,
+    scope: Any = None,
+    timeout_ns: Any = None,
+) -> tensor:
+    """Waits until memory at one pointer holds expected_value, and gives it.
+
+    timeout_ns is not kept: a launch that waits for ever is stopped by the targets that can tell.
+    """
+    _sync(sem, scope)
+    handle = _pointer(pointer, "atomic_poll")
+    if shape_of(semantics.ty(handle)):
+        raise CompileValueError("atomic_poll waits at one pointer, not at a block of pointers")
+    expected = _value(expected_value, handle, "atomic_poll")
+
+    def waiting() -> Operand:
+        return emit("cmp_ne", emit("load", handle, None, None, volatile=True), expected)
+
+    builder = current()
+    if builder.eager:
+        while builder.known(waiting()):
+            pass
+    else:
+        test = builder.region(BRANCH, (), lambda: (waiting(),))
+        body = builder.region(BRANCH, (), lambda: ())
+        builder.emit("while", (), {}, (test, body))
+    return tensor(expected)

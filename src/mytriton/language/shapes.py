@@ -63,6 +63,16 @@ def ravel(x: Any, can_reorder: bool = False) -> tensor:
     return tensor(semantics.reshape(value.handle, (value.numel,)))
 
 
+@member
+@builtin
+def item(x: Any) -> tensor:
+    """The one element of a block as a scalar. Raises CompileValueError for more elements."""
+    value = to_tensor(x)
+    if value.numel != 1:
+        raise CompileValueError(f"item: one element is needed, got shape {value.shape}")
+    return tensor(semantics.reshape(value.handle, ()))
+
+
 @builtin
 def squeeze(x: Any, dim: Any) -> tensor:
     """x without axis `dim`, whose extent must be 1."""

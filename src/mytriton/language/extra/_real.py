@@ -1,0 +1,242 @@
+"""libdevice's real functions that are a formula over others.
+
+One idea: what C's mathematics says in a sentence is a line here; the elementary functions
+themselves are rows of the op table.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...ir.ops import TABLE
+from ...ir.types import I64
+from ..blocks import cast, clamp, maximum, minimum, where
+from ..constexpr import builtin
+from ..math import FUNCTIONS, function_of
+from ..tensor import tensor
+from ._bits import copysign, floats, together
+
+_TRIGONOMETRIC = ("tan", "tanh", "asin", "acos", "atan", "atan2", "sinh", "cosh")
+_OTHER = ("pow", "exp10", "log10", "expm1", "log1p", "cbrt", "rint", "trunc", "mod")
+PLAIN = FUNCTIONS | {name: function_of(TABLE[name]) for name in _TRIGONOMETRIC + _OTHER}
+"""The functions that are rows, by name."""
+PLAIN |= {"max": maximum, "min": minimum, "fmax": maximum, "fmin": minimum}
+
+_FAST = ["cos", "exp10", "exp", "log10", "log2", "log", "pow", "sin", "tan", "tanh"]
+FAST = {f"fast_{name}f": PLAIN[name] for name in _FAST}
+"""The approximate functions: here as accurate as the plain ones."""
+
+
+@builtin
+def _fast_divide(arg0: Any, arg1: Any) -> tensor:
+    """x / y."""
+    x, y = together(floats(arg0, "fast_dividef"), arg1, name="fast_dividef")
+    return x / y
+
+
+FAST["fast_dividef"] = _fast_divide
+
+_abs, _sqrt, _rint, _trunc = (PLAIN[name] for name in ("abs", "sqrt", "rint", "trunc"))
+_log, _log1p, _sin, _cos = (PLAIN[name] for name in ("log", "log1p", "sin", "cos"))
+INF = float("inf")
+
+
+@builtin
+def isinf(arg0: Any) -> tensor:
+    """Whether x is an infinity."""
+    answer: tensor = _abs(floats(arg0, "isinf")) == INF
+    return answer
+
+
+@builtin
+def isfinited(arg0: Any) -> tensor:
+    """Whether x is neither an infinity nor NaN."""
+    return _abs(floats(arg0, "isfinited")) < INF
+
+
+finitef = isfinited
+
+
+@builtin
+def round(arg0: Any) -> tensor:
+    """The nearest whole number, ties away from zero."""
+    x = floats(arg0, "round")
+    whole = _trunc(x)
+    return where(_abs(x - whole) >= 0.5, whole + copysign(1.0, x), whole)
+
+
+@builtin
+def nearbyint(arg0: Any) -> tensor:
+    """The nearest whole number, ties to even."""
+    return _rint(arg0)
+
+
+@builtin
+def llrint(arg0: Any) -> tensor:
+    """The nearest int64, ties to even."""
+    return cast(_rint(arg0), I64)
+
+
+@builtin
+def llround(arg0: Any) -> tensor:
+    """The nearest int64, ties away from zero."""
+    return cast(round(arg0), I64)
+
+
+@builtin
+def saturatef(arg0: Any) -> tensor:
+    """x moved into [0, 1]; NaN gives 0."""
+    return clamp(floats(arg0, "saturatef"), 0.0, 1.0)
+
+
+@builtin
+def fdim(arg0: Any, arg1: Any) -> tensor:
+    """x - y where that is positive, else 0; NaN of NaN."""
+    x, y = together(floats(arg0, "fdim"), arg1, name="fdim")
+    return where(x <= y, 0.0, x - y)
+
+
+@builtin
+def fmod(arg0: Any, arg1: Any) -> tensor:
+    """The remainder of x / y with the sign of x."""
+    return PLAIN["mod"](floats(arg0, "fmod"), arg1)
+
+
+@builtin
+def remainder(arg0: Any, arg1: Any) -> tensor:
+    """x less the whole multiple of y nearest to it, ties to even (IEEE 754)."""
+    x, y = together(floats(arg0, "remainder"), arg1, name="remainder")
+    size = _abs(y)
+    # Modulo 2|y| keeps which of the two nearest multiples is even.
+    row: Any = x.dtype
+    rest = where(size <= row.max_finite / 2, fmod(_abs(x), size * 2), _abs(x))
+    beyond = rest > size - rest
+    less = rest - where(beyond, size, 0.0)
+    less = less - where(beyond & (less >= size - less), size, 0.0)
+    result = where(size == INF, x, copysign(1.0, x) * less)
+    odd = (x != x) | (y != y) | (y == 0) | (_abs(x) == INF)
+    return where(odd, (x - x) / (y - y), where(result == 0, copysign(0.0, x), result))
+
+
+# -- angles in half turns
+
+
+def _half_turns(x: tensor) -> tuple[tensor, tensor]:
+    """x modulo 2 as (quarter turns nearest, rest in [-0.25, 0.25]), both exact."""
+    whole = fmod(x, 2.0)
+    quarters = _rint(whole * 2.0)
+    return quarters, whole - quarters * 0.5
+
+
+@builtin
+def sinpi(arg0: Any) -> tensor:
+    """sin(π x), exact where x is a multiple of a half."""
+    x = floats(arg0, "sinpi")
+    quarters, rest = _half_turns(x)
+    turn = cast(quarters, I64) & 3
+    angle = rest * 3.141592653589793
+    value = where((turn & 1) == 0, _sin(angle), _cos(angle))
+    signed = where(turn >= 2, -value, value)
+    return where(rest + quarters * 0.5 == 0, copysign(0.0, x), signed)
+
+
+@builtin
+def cospi(arg0: Any) -> tensor:
+    """cos(π x), exact where x is a multiple of a half."""
+    x = floats(arg0, "cospi")
+    quarters, rest = _half_turns(x)
+    turn = (cast(quarters, I64) + 1) & 3
+    angle = rest * 3.141592653589793
+    value = where((turn & 1) == 0, _sin(angle), _cos(angle))
+    return where(turn >= 2, -value, value) + 0.0
+
+
+# -- inverse hyperbolic functions
+
+
+@builtin
+def asinh(arg0: Any) -> tensor:
+    """The inverse of sinh."""
+    x = floats(arg0, "asinh")
+    a = _abs(x)
+    small = minimum(a, 1e9)
+    square = small * small
+    near = _log1p(small + square / (1.0 + _sqrt(1.0 + square)))
+    return copysign(where(a > 1e9, _log(a) + 0.6931471805599453, near), x)
+
+
+@builtin
+def acosh(arg0: Any) -> tensor:
+    """The inverse of cosh, at least 0; NaN below 1."""
+    x = floats(arg0, "acosh")
+    t = where(x > 1e9, 0.0, x - 1.0)
+    near = _log1p(t + _sqrt(t * (2.0 + t)))
+    return where(x > 1e9, _log(x) + 0.6931471805599453, near)
+
+
+@builtin
+def atanh(arg0: Any) -> tensor:
+    """The inverse of tanh; infinite at ±1, NaN beyond."""
+    x = floats(arg0, "atanh")
+    a = _abs(x)
+    return copysign(0.5 * _log1p(2.0 * a / (1.0 - a)), x)
+
+
+# -- roots and norms
+
+
+def _norm(values: list[tensor]) -> tensor:
+    """The square root of the sum of squares, scaled so that no square overflows."""
+    sizes = [_abs(value) for value in values]
+    top = sizes[0]
+    for size in sizes[1:]:
+        top = maximum(top, size)
+    scale = where((top > 0) & (top < INF), top, 1.0)
+    total: Any = 0.0
+    for size in sizes:
+        part = size / scale
+        total = total + part * part
+    infinite = top == INF
+    return where(infinite, INF, scale * _sqrt(total))
+
+
+@builtin
+def hypot(arg0: Any, arg1: Any) -> tensor:
+    """sqrt(x² + y²) without overflow on the way; infinite if either is, even beside NaN."""
+    return _norm(together(floats(arg0, "hypot"), arg1, name="hypot"))
+
+
+@builtin
+def norm3d(arg0: Any, arg1: Any, arg2: Any) -> tensor:
+    """The length of a vector of three."""
+    return _norm(together(floats(arg0, "norm3d"), arg1, arg2, name="norm3d"))
+
+
+@builtin
+def norm4d(arg0: Any, arg1: Any, arg2: Any, arg3: Any) -> tensor:
+    """The length of a vector of four."""
+    return _norm(together(floats(arg0, "norm4d"), arg1, arg2, arg3, name="norm4d"))
+
+
+@builtin
+def rhypot(arg0: Any, arg1: Any) -> tensor:
+    """1 / hypot(x, y)."""
+    return 1.0 / hypot(arg0, arg1)
+
+
+@builtin
+def rnorm3d(arg0: Any, arg1: Any, arg2: Any) -> tensor:
+    """1 / norm3d(x, y, z)."""
+    return 1.0 / norm3d(arg0, arg1, arg2)
+
+
+@builtin
+def rnorm4d(arg0: Any, arg1: Any, arg2: Any, arg3: Any) -> tensor:
+    """1 / norm4d(x, y, z, w)."""
+    return 1.0 / norm4d(arg0, arg1, arg2, arg3)
+
+
+@builtin
+def rcbrt(arg0: Any) -> tensor:
+    """1 / cbrt(x)."""
+    return 1.0 / PLAIN["cbrt"](arg0)
