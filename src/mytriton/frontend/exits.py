@@ -30,10 +30,16 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def place(node: ast.AST, at: ast.AST) -> ast.AST:
-    """The node, and all inside it that has no place yet, at the place of another."""
+    """The node, and all inside it that has no place yet, at the first line of another's place.
+
+    One line, since Python reports a call of an attribute at the last line of the attribute.
+    """
     for inner in ast.walk(node):
-        if not hasattr(inner, "lineno"):
+        if "lineno" in inner._attributes and not hasattr(inner, "lineno"):
             ast.copy_location(inner, at)
+            if at.end_lineno != at.lineno:  # type: ignore[attr-defined]
+                inner.end_lineno = inner.lineno  # type: ignore[attr-defined]
+                inner.end_col_offset = inner.col_offset + 1  # type: ignore[attr-defined]
     return node
 
 

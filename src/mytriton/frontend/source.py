@@ -86,6 +86,7 @@ def _compile(function: FunctionType) -> tuple[CodeType, Control] | None:
     sites: list[Site] = []
     new = rewrite_function(node, sites, [0])
     new.decorator_list = []
+    new.name = "$kernel"  # its own name must stay a global inside it
     _strip(new.args)
     names = [*code.co_freevars, "$ctl"]
     arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
@@ -97,7 +98,7 @@ def _compile(function: FunctionType) -> tuple[CodeType, Control] | None:
         if "lineno" in inner._attributes and not hasattr(inner, "lineno"):
             ast.copy_location(inner, node)
     compiled = compile(module, code.co_filename, "exec")
-    made = _code(_code(compiled, "$factory"), function.__name__)
+    made = _code(_code(compiled, "$factory"), "$kernel").replace(co_name=code.co_name)
     if hasattr(code, "co_qualname"):
         made = made.replace(co_qualname=code.co_qualname)
     return made, Control(sites, function.__name__)
