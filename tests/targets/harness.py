@@ -14,7 +14,7 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -129,6 +129,18 @@ def run_everywhere(
             if text := differences(got, want, *limits, signs):
                 wrong.append(f"{target}, `{name}`: {text}")
     assert not wrong, "\n\n".join(wrong)
+
+
+def outcomes(
+    kernel: Any, grid: Any, *arguments: Any, skip: Sequence[str] = (), **constexprs: Any
+) -> Iterator[tuple[str, dict[str, Array]]]:
+    """Each target and what `run_on` gives there: where more than one answer is right."""
+    for target in available(skip):
+        try:
+            yield target, run_on(target, kernel, grid, *arguments, **constexprs)
+        except CompileError as error:
+            if not beyond(target, error):
+                raise
 
 
 def refused_everywhere(

@@ -8,7 +8,7 @@ import pytest
 import mytriton as triton
 import mytriton.language as tl
 
-from .harness import available, run_everywhere, run_on
+from .harness import outcomes, run_everywhere
 
 
 @triton.jit
@@ -93,10 +93,8 @@ def ticket_kernel(counter, out, BLOCK: tl.constexpr):
 
 
 def test_atomics_return_the_old_value():
-    for target in available():
-        got = run_on(
-            target, ticket_kernel, (4,), np.zeros(1, np.int32), np.zeros(256, np.int32), BLOCK=64
-        )
+    counter, out = np.zeros(1, np.int32), np.zeros(256, np.int32)
+    for target, got in outcomes(ticket_kernel, (4,), counter, out, BLOCK=64):
         assert sorted(got["out"].tolist()) == list(range(256)), target
 
 
@@ -113,8 +111,7 @@ def test_scalar_atomics_exchange_and_compare():
     x, old = np.arange(10, 14, dtype=np.int32), np.zeros(16, np.int32)
     pids = np.arange(4)
     after = pids + (pids != 2)
-    for target in available():
-        got = run_on(target, scalar_kernel, (4,), x, old, 7)
+    for target, got in outcomes(scalar_kernel, (4,), x, old, 7):
         assert got["x"].tolist() == after.tolist(), target
         assert got["old"][:12].tolist() == [10, 11, 12, 13, 7, 7, 7, 7, 0, 1, 2, 3], target
         assert got["old"][[12, 13, 15]].tolist() == [0, 1, 3], target
@@ -133,8 +130,8 @@ def lock_kernel(lock, total, n):
 
 
 def test_a_spin_lock_excludes():
-    for target in available():
-        got = run_on(target, lock_kernel, (40,), np.zeros(1, np.int32), np.zeros(2, np.int32), 1000)
+    lock, total = np.zeros(1, np.int32), np.zeros(2, np.int32)
+    for target, got in outcomes(lock_kernel, (40,), lock, total, 1000):
         assert got["total"][1] == 40, target
         assert got["lock"][0] == 0, target
 

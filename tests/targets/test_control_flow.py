@@ -221,6 +221,28 @@ def test_a_loop_left_only_by_break():
 
 
 @triton.jit
+def forever(n):
+    guess = n
+    while True:
+        following = (guess + n // guess) // 2
+        if following >= guess:
+            return guess
+        guess = following
+
+
+@triton.jit
+def forever_kernel(out):
+    pid = tl.program_id(0)
+    tl.store(out + pid, forever(pid + 1))
+
+
+def test_a_loop_left_only_by_return():
+    import math
+
+    per_program(forever_kernel, 50, lambda i: math.isqrt(i + 1))
+
+
+@triton.jit
 def swap_kernel(out, n):
     """Two names that exchange their values at every step (Fibonacci)."""
     pid = tl.program_id(0)

@@ -8,7 +8,7 @@ import pytest
 import mytriton as triton
 import mytriton.language as tl
 
-from .harness import blocks, run_everywhere
+from .harness import available, blocks, run_everywhere
 
 SIZES = [1, 2, 255, 256, 257, 1000]
 
@@ -233,6 +233,10 @@ def test_matmul(m, n, k, dtype, rtol):
     )
 
 
+LANE_BY_LANE = ["cudasim"]
+"""Where each lane is a thread of its own, which may store before another has loaded."""
+
+
 @triton.jit
 def shift_kernel(x, out, n, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
@@ -243,13 +247,11 @@ def shift_kernel(x, out, n, BLOCK: tl.constexpr):
 @pytest.mark.parametrize("shift", [-3, -1, 0, 1, 3])
 def test_overlapping_arguments_read_before_they_write(shift):
     """In one program all loads of a statement come before its stores: x[i + shift] = x[i] + 1."""
-    from . import harness
-
     base = np.arange(100, dtype=np.int32)
     source, target = slice(10, 74), slice(10 + shift, 74 + shift)
     expected = base.copy()
     expected[target] = base[source] + 1
-    for name in harness.available():
+    for name in available(skip=LANE_BY_LANE):
         memory = base.copy()
         shift_kernel[(1,)](memory[source], memory[target], 64, target=name, BLOCK=64)
         np.testing.assert_array_equal(memory, expected, err_msg=name)

@@ -64,6 +64,9 @@ def exits(block: Sequence[ast.stmt]) -> bool:
     last = block[-1]
     if isinstance(last, ast.If):
         return exits(last.body) and exits(last.orelse)
+    if isinstance(last, ast.While):
+        endless = isinstance(last.test, ast.Constant) and bool(last.test.value)
+        return endless and not any(jumps(inner, (ast.Break,)) for inner in last.body)
     return isinstance(last, (ast.Return, ast.Break, ast.Continue, ast.Raise))
 
 

@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import expressions
-from .exits import RESULT, RETURNED, Exits, assign, place
+from .exits import RESULT, RETURNED, Exits, assign, exits, place
 from .names import Liveness, bindings, captured, likely
 
 HIDDEN = "$item"
@@ -270,9 +270,11 @@ def rewrite_function(
     )
     new = rewriter.block(body)
     if flagged:
-        names_ = [ast.Name(RETURNED, ast.Load()), ast.Name(RESULT, ast.Load())]
+        surely = exits(node.body)
+        returned = ast.Constant(True) if surely else ast.Name(RETURNED, ast.Load())
+        names_: list[ast.expr] = [returned, ast.Name(RESULT, ast.Load())]
         new.insert(0, assign(RESULT, _call("nothing", [], node), node))
-        result: Any = _call("result", list(names_), node)
+        result: Any = _call("result", names_, node)
         new.append(place(ast.Return(result), node))  # type: ignore[arg-type]
     function = ast.FunctionDef(
         node.name, arguments, new, node.decorator_list, returns=None, type_comment=None

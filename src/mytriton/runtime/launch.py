@@ -146,7 +146,7 @@ def _cudasim(artifact: Artifact, grid: Grid, given: Sequence[Argument]) -> None:
 def _cuda(artifact: Artifact, grid: Grid, given: Sequence[Argument]) -> None:
     from ..targets import cuda
 
-    cuda.launch(artifact.cuda, grid, given)  # type: ignore[attr-defined]
+    cuda.launch(artifact.cuda, grid, given)
 
 
 RUN: Mapping[str, Callable[[Artifact, Grid, Sequence[Argument]], None]] = {
