@@ -319,7 +319,7 @@ for _name, _short, _other, _nan in (
         "iuf",
         numpy=_extreme(_other, _short == "min"),
         c=f"{_name}({{0}}, {{1}})",
-        identity=dict.fromkeys("iu", _END[_name]),
+        identity={**dict.fromkeys("iu", _END[_name]), "f": math.nan},
         commutes=True,
         idempotent=True,
         llvm={**_words, "f": f"llvm.{_name}num"},

@@ -1,0 +1,88 @@
+"""Regions of scalar ops applied to forms: what reductions and scans combine with.
+
+One idea: a combining region without control flow is itself a vector program; it is emitted at any width by running its
+ops on the forms it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...ir.fold import extreme
+from ...ir.nodes import Const, Op, Operand, Param, Region, Value
+from ...ir.ops import TABLE
+from ...ir.types import ScalarType, element_of
+from . import rows
+from .code import Reg, const
+from .nest import Form, Nest
+from .types import register
+from .virtual import EMITTERS
+
+
+def straight(region: Region) -> bool:
+    """Whether the region has no control flow and touches nothing."""
+    return all(
+        op.name in EMITTERS and op.name != "load" or TABLE[op.name].element is not None
+        for op in region.ops[:-1]
+    )
+
+
+def apply(nest: Nest, region: Region, arguments: Sequence[Form]) -> list[Form]:
+    """The region's results on forms of one width."""
+    local: dict[Any, Form] = dict(zip(region.params, arguments, strict=True))
+
+    def form(operand: Operand) -> Any:
+        if isinstance(operand, Const):
+            return const(register(operand.ty), operand.value)
+        assert operand is not None
+        return local[operand] if operand in local else nest.writer.scalars[operand]
+
+    for op in region.ops[:-1]:
+        forms = [form(operand) for operand in op.operands]
+        local[op.results[0]] = _emit(nest, op, forms)
+    return [form(operand) for operand in region.results]
+
+
+def _emit(nest: Nest, op: Op, forms: list[Any]) -> Form:
+    emitter = EMITTERS.get(op.name)
+    if emitter is not None:
+        return emitter(nest, op.results[0], (), forms)
+    element = TABLE[op.name].element
+    kind = element_of(op.operands[0].ty)  # type: ignore[union-attr]
+    assert element is not None and isinstance(kind, ScalarType)
+    return rows.elementwise(nest, element, kind, forms, op.name)
+
+
+def _pairs(region: Region) -> list[tuple[Param, Param]]:
+    half = len(region.params) // 2
+    return list(zip(region.params[:half], region.params[half:], strict=True))
+
+
+def independent(region: Region) -> bool:
+    """Whether each result combines its own two params by a row that commutes and has an identity."""
+    pairs = _pairs(region)
+    return len(region.ops) == len(pairs) + 1 and all(
+        isinstance(result, Value)
+        and set(result.op.operands) == set(pair)
+        and _combines(result.op)
+        for result, pair in zip(region.results, pairs, strict=True)
+    )
+
+
+def _combines(op: Op) -> bool:
+    element = TABLE[op.name].element
+    kind = element_of(op.types[0]).kind
+    return element is not None and element.commutes and kind in element.identity
+
+
+def identities(region: Region) -> list[Reg]:
+    """The start values of an independent region's accumulators."""
+    starts = []
+    for result in region.results:
+        assert isinstance(result, Value)
+        element, kind = TABLE[result.op.name].element, element_of(result.ty)
+        assert element is not None and isinstance(kind, ScalarType)
+        value = extreme(kind, element.identity[kind.kind])
+        starts.append(const(register(kind), value))
+    return starts

@@ -1,0 +1,142 @@
+"""Rewrites a function so that every op left has a direct form in LLVM.
+
+One idea: what can be said in other ops is said in other ops, through the one `Builder`, so that sharing and hoisting apply:
+rows without an instruction become their expansions, a block assert becomes a reduction and a scalar one, an element-wise
+function without control flow is inlined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...ir.build import BRANCH, LOOP, Builder, using
+from ...ir.expr import Expr
+from ...ir.nodes import Const, Function, Op, Operand, Param, Region
+from ...ir.ops import TABLE
+from ...ir.types import BOOL, F32, ScalarType, compute_type, element_of, shape_of
+from .rows import has_instruction
+
+Map = dict[Any, Operand]
+
+
+class Expander:
+    """Rebuilds a function op by op; `known` maps old values to new ones."""
+
+    def __init__(self) -> None:
+        self.builder = Builder(where=())
+        self.known: Map = {}
+
+    def function(self, function: Function) -> Function:
+        with using(self.builder):
+            for param in function.params:
+                self.known[param] = param
+            self.ops(function.body)
+            return self.builder.function(function.name, function.params)
+
+    def ops(self, region: Region) -> None:
+        for op in region.ops[:-1]:
+            self.builder.where = op.where
+            results = self.op(op)
+            self.known.update(zip(op.results, results, strict=True))
+
+    def get(self, operand: Operand) -> Operand:
+        return operand if operand is None or isinstance(operand, Const) else self.known[operand]
+
+    def op(self, op: Op) -> tuple[Operand, ...]:
+        operands = [self.get(operand) for operand in op.operands]
+        special = SPECIAL.get(op.name)
+        if special is not None:
+            found = special(self, op, operands)
+            if found is not None:
+                return found
+        row = TABLE[op.name].element
+        if row is not None and row.expand is not None:
+            element = element_of(op.operands[0].ty)  # type: ignore[union-attr]
+            if not has_instruction(row, element):
+                return (expansion(row.expand, element, operands),)
+        return self.builder.emit(op.name, operands, dict(op.attrs), self.regions(op))
+
+    def regions(self, op: Op) -> tuple[Region, ...]:
+        kind = LOOP if op.name in ("for", "while") else BRANCH
+        return tuple(self.region(kind, region) for region in op.regions)
+
+    def region(self, kind: str, region: Region) -> Region:
+        params = [Param(param.name, param.ty) for param in region.params]
+        self.known.update(zip(region.params, params, strict=True))
+
+        def body(*_: Param) -> list[Operand]:
+            self.ops(region)
+            return [self.get(result) for result in region.results]
+
+        return self.builder.region(kind, params, body)
+
+
+def expansion(expand: Callable[..., Any], element: Any, operands: list[Operand]) -> Operand:
+    """The row's meaning in other rows; a small float is computed in f32 and rounded once."""
+    forms = [Expr(operand) for operand in operands]
+    wide = compute_type(element) if isinstance(element, ScalarType) else element
+    if wide is not element:
+        forms = [form.to(wide) for form in forms]
+    result: Expr = expand(*forms)
+    if wide is not element and result.element == F32:
+        result = result.to(element)
+    return result.value
+
+
+def _assert(expander: Expander, op: Op, operands: list[Operand]) -> tuple[Operand, ...] | None:
+    """Of a block: whether any element fails, then a scalar assert."""
+    condition, mask = operands[0], operands[1] if len(operands) > 1 else None
+    assert condition is not None
+    if not shape_of(condition.ty) and mask is None:
+        return None
+    bad = ~Expr(condition)
+    if mask is not None:
+        bad = bad & Expr(mask)
+    while shape_of(bad.ty):
+        axis = len(shape_of(bad.ty)) - 1
+        bad = Expr(expander.builder.emit("reduce", [bad.value], {"axis": axis}, (_any(),))[0])
+    fine = ~bad
+    return expander.builder.emit("assert", [fine.value], dict(op.attrs))
+
+
+def _any() -> Region:
+    """The region of a reduction with `or`."""
+    builder = Builder(where=())
+    params = [Param("a", BOOL), Param("b", BOOL)]
+    with using(builder):
+        return builder.region(BRANCH, params, lambda a, b: builder.emit("or", [a, b]))
+
+
+def _map(expander: Expander, op: Op, operands: list[Operand]) -> tuple[Operand, ...] | None:
+    """A function without control flow is its ops on blocks."""
+    region = op.regions[0]
+    plain = all(not inner.regions and _pure(inner) for inner in region.ops[:-1])
+    if not plain:
+        return None
+    shape = shape_of(op.types[0])
+    expander.known.update(zip(region.params, operands, strict=True))
+    expander.ops(region)
+    return tuple(_stretched(expander, expander.get(result), shape) for result in region.results)
+
+
+def _pure(op: Op) -> bool:
+    return TABLE[op.name].element is not None or op.name in ("cast", "select", "bitcast")
+
+
+def _stretched(expander: Expander, value: Operand, shape: tuple[int, ...]) -> Operand:
+    assert value is not None
+    if shape_of(value.ty) == shape:
+        return value
+    return expander.builder.emit("broadcast", [value], {"shape": shape})[0]
+
+
+SPECIAL: dict[str, Callable[[Expander, Op, list[Operand]], tuple[Operand, ...] | None]] = {
+    "assert": _assert,
+    "map": _map,
+}
+
+
+def expand(function: Function) -> Function:
+    """The function in ops that LLVM has."""
+    return Expander().function(function)

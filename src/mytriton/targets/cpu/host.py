@@ -1,0 +1,54 @@
+"""The machine that code is made for: its vectors and what it can do with masks.
+
+One idea: asked once of LLVM, then a value that the emitters read; nothing else depends on the processor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import llvmlite.binding as llvm
+
+
+@dataclass(frozen=True)
+class Host:
+    """`vector_bytes` of a register; `masked` the element sizes that masked loads and stores exist for, `gathered` the
+    same for gathers; `has_half` whether f16 converts in hardware."""
+
+    cpu: str
+    features: str
+    vector_bytes: int
+    masked: frozenset[int]
+    gathered: frozenset[int]
+    has_half: bool
+    registers: int
+
+    def can_mask(self, size: int) -> bool:
+        """Whether masked loads and stores of elements of this many bytes are instructions."""
+        return size in self.masked
+
+    def can_gather(self, size: int) -> bool:
+        return size in self.gathered
+
+
+@cache
+def host() -> Host:
+    """The machine this process runs on."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features()
+    cpu = llvm.get_host_cpu_name()
+
+    def has(name: str) -> bool:
+        return bool(features.get(name))
+
+    text = features.flatten()
+    if has("avx512f") and has("avx512bw") and has("avx512vl"):
+        sizes = frozenset((1, 2, 4, 8))
+        text += ",-prefer-256-bit"
+        return Host(cpu, text, 64, sizes, frozenset((4, 8)), True, 32)
+    if has("avx2"):
+        return Host(cpu, text, 32, frozenset((4, 8)), frozenset((4, 8)), has("f16c"), 16)
+    arm = not any(has(name) for name in ("sse2", "avx"))
+    return Host(cpu, text, 16, frozenset(), frozenset(), arm, 32 if arm else 16)

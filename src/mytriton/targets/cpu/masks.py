@@ -1,0 +1,121 @@
+"""Loads, and masks that need not be masks: where a mask is sure to be true, and up to where.
+
+One idea: a mask such as `offs < n` on a run is a number, how many lanes of the row are in range. The full version of the
+lane loop runs to the least of these numbers without any mask; the masked version does the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...ir.nodes import Operand, Value
+from ...ir.types import element_of, shape_of
+from . import affine
+from .access import both, classify, load
+from .code import Reg, const
+from .nest import TRUE, Form, Nest, Pointer, Run
+from .virtual import EMITTERS, Index, evaluate, fit, routes, unit_of
+
+
+def mask_at(nest: Nest, mask: Operand, index: Index, varies: bool) -> Reg | None:
+    """The mask of an access; None where it is true for sure, or taken to be in the full version.
+
+    `varies`: the access stands in the lane loop. One before the loop is made whatever the version.
+    """
+    if mask is None:
+        return None
+    at = fit(mask, index)
+    return _assumed(nest, mask, at) if nest.version.full and varies else _plain(nest, mask, at)
+
+
+def _plain(nest: Nest, mask: Operand, index: Index) -> Reg | None:
+    form = evaluate(nest, mask, index)
+    assert isinstance(form, Reg)
+    return None if form.constant is True else form
+
+
+def _load(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
+    pointer, mask, other = forms[0], value.op.operands[1], value.op.operands[2]
+    if isinstance(pointer, Reg):
+        pointer = Pointer(pointer, None, unit_of(value.op.operands[0]))
+    varies = classify(nest, pointer) != "one"
+    found, rest = mask_at(nest, mask, index, varies), None
+    if found is not None and other is not None:
+        rest = evaluate(nest, other, fit(other, index))
+    return load(nest, pointer, element_of(value.ty), found, rest)
+
+
+EMITTERS["load"] = _load
+
+
+def _assumed(nest: Nest, mask: Operand, index: Index) -> Reg | None:
+    if isinstance(mask, Value) and mask not in nest.writer.homes:
+        parts = _PARTS.get(mask.op.name)
+        if parts is not None and shape_of(mask.ty):
+            return parts(nest, mask, index)
+    form = _plain(nest, mask, index)
+    if form is None:
+        return None
+    if not form.lanes and form.level < nest.lane_level:
+        whole, none = const("i64", nest.extent), const("i64", 0)
+        nest.version.limits.append(nest.select("limit", form, whole, none))
+        return None
+    return form
+
+
+def _through(nest: Nest, mask: Value, index: Index) -> Reg | None:
+    """A change of shape: the mask of the operand, at the operand's index."""
+    ((operand, at),) = routes(nest, mask, index)
+    return _assumed(nest, operand, at)
+
+
+def _and(nest: Nest, mask: Value, index: Index) -> Reg | None:
+    (left, at_left), (right, at_right) = routes(nest, mask, index)
+    return both(nest, _assumed(nest, left, at_left), _assumed(nest, right, at_right))
+
+
+def _compare(nest: Nest, mask: Value, index: Index) -> Reg | None:
+    """left < right and its kin, where one side is a run of step 1 and the other one scalar."""
+    (left, at_left), (right, at_right) = routes(nest, mask, index)
+    assert left is not None and right is not None
+    a, b = evaluate(nest, left, at_left), evaluate(nest, right, at_right)
+    name, signed = mask.op.name, left.ty.scalar.kind == "i"
+    if isinstance(b, Run) and not isinstance(a, Run):
+        a, b, name = b, a, _MIRRORED[name]
+    unit = isinstance(a, Run) and a.step.constant == 1
+    if not unit or not isinstance(b, Reg) or b.lanes or b.level >= nest.lane_level:
+        return _plain(nest, mask, index)
+    assert isinstance(a, Run)
+    count = _true_lanes(nest, a, b, name, signed)
+    safe = affine.wraps_not(nest, a, signed)
+    nest.version.limits.append(nest.select("limit", safe, count, const("i64", 0)))
+    nest.inner[(mask, index)] = TRUE
+    return None
+
+
+def _true_lanes(nest: Nest, run: Run, bound: Reg, name: str, signed: bool) -> Reg:
+    """How many lanes from the first on are true; for lower bounds all or none."""
+    start, end = (_extend(nest, reg, signed) for reg in (run.base, bound))
+    if name in ("cmp_lt", "cmp_le"):
+        count = affine.add(nest, end, affine.negate(nest, start))
+        count = affine.add(nest, count, const("i64", int(name == "cmp_le")))
+        assert isinstance(count, Reg)
+        return count
+    opcode = "icmp sgt" if name == "cmp_gt" else "icmp sge"
+    inside = nest.inst("inside", opcode, [start, end], "i1")
+    return nest.select("count", inside, const("i64", nest.extent), const("i64", 0))
+
+
+def _extend(nest: Nest, reg: Reg, signed: bool) -> Reg:
+    form: Form = affine.resize(nest, reg, signed, "i64")
+    assert isinstance(form, Reg)
+    return form
+
+
+_MIRRORED = {"cmp_lt": "cmp_gt", "cmp_le": "cmp_ge", "cmp_gt": "cmp_lt", "cmp_ge": "cmp_le"}
+_PARTS: dict[str, Callable[[Nest, Value, Index], Reg | None]] = {
+    "and": _and,
+    **dict.fromkeys(("broadcast", "reshape", "trans", "hint"), _through),
+    **dict.fromkeys(_MIRRORED, _compare),
+}

@@ -1,0 +1,136 @@
+"""A kernel's LLVM module: one function that is a program, one that runs programs until none is left.
+
+One idea: every argument of a launch lies in one block of memory, the *job*, from which any number of threads take chunks of
+programs by an atomic counter. `JOB` says where its fields are; the arguments follow, eight bytes each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...ir.nodes import Function, Op, number
+from . import control  # noqa: F401 (fills WHOLE)
+from .alias import Aliases
+from .code import Code, Module, Names
+from .host import Host
+from .nest import Writer
+from .region import FunctionEmitter, bind_params
+
+JOB = {"next": 0, "total": 8, "chunk": 16, "nx": 24, "ny": 28, "nz": 32, "status": 40, "who": 48}
+ARGUMENTS = 64
+"""Where the arguments begin."""
+INDICES = [f"i32 %{name}.{axis}" for name in ("program_id", "num_programs") for axis in (0, 1, 2)]
+TAKEN = ("arena", "job", *(text.removeprefix("i32 %") for text in INDICES))
+
+
+@dataclass(frozen=True)
+class KernelText:
+    """What a kernel is as text, and what its launch must know."""
+
+    text: str
+    arena_bytes: int
+    messages: tuple[Op, ...]
+    """The asserts and prints, by the number they report."""
+    in_order: bool
+    """The programs run one after the other, so that what they print is in order."""
+
+
+def kernel_text(function: Function, overlap: bool, host: Host) -> KernelText:
+    """The LLVM module of a function whose rows all have instructions (`expand`)."""
+    names = Names()
+    for name in TAKEN:
+        names.fresh(name)
+    module, entry = Module(), Code(names.fresh("entry"))
+    writer = Writer(module, names, entry, host, number(function))
+    emitter = FunctionEmitter(function, writer, Aliases(function.params, overlap))
+    params = bind_params(emitter)
+    code = Code(names.fresh("start"))
+    emitter.emit(code, function.body, emitter.plan(function.body))
+    entry.branch("start")
+    entry.append(code)
+    entry.add("ret void")
+    signature = ", ".join(["ptr noalias %arena", "ptr %job", *INDICES, *params])
+    program = [f"define internal void @program({signature}) {{", "entry:", *entry.lines, "}"]
+    parts = [
+        "\n".join(module.declarations.values()),
+        "\n".join(module.globals.values()),
+        "\n\n".join(module.helpers.values()),
+        "\n".join(program),
+        run_text(params, emitter.arena.size),
+    ]
+    text = "\n\n".join(part for part in parts if part) + "\n"
+    prints = any(op.name == "print" for op in emitter.messages)
+    return KernelText(text, emitter.arena.size, tuple(emitter.messages), prints)
+
+
+def _field(name: str, type_: str) -> list[str]:
+    return [
+        f"  %{name}.at = getelementptr i8, ptr %job, i64 {JOB[name]}",
+        f"  %{name} = load {type_}, ptr %{name}.at, align 4",
+    ]
+
+
+def _arguments(params: list[str]) -> tuple[list[str], list[str]]:
+    """Lines that load the arguments from the job, and the operands to pass."""
+    lines, operands = [], []
+    for position, declared in enumerate(params):
+        type_ = declared.split()[0]
+        held = "i8" if type_ == "i1" else type_
+        lines += [
+            f"  %a{position}.at = getelementptr i8, ptr %job, i64 {ARGUMENTS + 8 * position}",
+            f"  %a{position} = load {held}, ptr %a{position}.at, align 8",
+        ]
+        if type_ == "i1":
+            lines.append(f"  %a{position}.bit = trunc i8 %a{position} to i1")
+        operands.append(f"{type_} %a{position}{'.bit' if type_ == 'i1' else ''}")
+    return lines, operands
+
+
+def run_text(params: list[str], arena_bytes: int) -> str:
+    """`run(job, arena)`: takes chunks of programs until none is left."""
+    loads, operands = _arguments(params)
+    fields = [line for name in ("total", "chunk") for line in _field(name, "i64")]
+    extents = [line for name in ("nx", "ny", "nz") for line in _field(name, "i32")]
+    sizes = [
+        "  %x.size = zext i32 %nx to i64",
+        "  %y.size = zext i32 %ny to i64",
+    ]
+    ids = ["i32 %x", "i32 %y", "i32 %z", "i32 %nx", "i32 %ny", "i32 %nz"]
+    call = ", ".join(["ptr noalias %arena", "ptr %job", *ids, *operands])
+    lines = [
+        "define void @run(ptr %job, ptr %arena) {",
+        *fields,
+        *extents,
+        *sizes,
+        *loads,
+        "  br label %take",
+        "take:",
+        "  %first = atomicrmw add ptr %job, i64 %chunk monotonic",
+        "  %some = icmp ult i64 %first, %total",
+        "  br i1 %some, label %chunk.start, label %done",
+        "chunk.start:",
+        "  %past = add i64 %first, %chunk",
+        "  %last = call i64 @llvm.umin.i64(i64 %past, i64 %total)",
+        "  br label %each",
+        "each:",
+        "  %p = phi i64 [ %first, %chunk.start ], [ %p.next, %each ]",
+        "  %x.wide = urem i64 %p, %x.size",
+        "  %rest = udiv i64 %p, %x.size",
+        "  %y.wide = urem i64 %rest, %y.size",
+        "  %z.wide = udiv i64 %rest, %y.size",
+        "  %x = trunc i64 %x.wide to i32",
+        "  %y = trunc i64 %y.wide to i32",
+        "  %z = trunc i64 %z.wide to i32",
+        f"  call void @program({call})",
+        "  %p.next = add i64 %p, 1",
+        "  %more = icmp ult i64 %p.next, %last",
+        "  br i1 %more, label %each, label %take",
+        "done:",
+        "  ret void",
+        "}",
+        "",
+        "declare i64 @llvm.umin.i64(i64, i64)",
+    ]
+    return "\n".join(lines)
+
+

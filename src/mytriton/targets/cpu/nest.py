@@ -1,0 +1,270 @@
+"""A loop nest under construction, and the forms a value takes at one point of it.
+
+One idea: at a point of the nest a value of the block is a `Form`: one scalar for all lanes (`Reg` of 0 lanes), an affine
+run along the lane axis (`Run`), a vector of lanes (`Reg`), or, for pointers, a base and an offset (`Pointer`). Addresses
+stay scalars and runs as long as they can, so a contiguous access is seen as what it is; `wide` makes a vector when
+somebody needs one.
+
+    arange(0, 256) + pid*256   is   Run(base=pid*256, step=1)       one scalar, outside the loop
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...ir.nodes import Param, Value
+from ...ir.types import Element
+from .code import Code, Module, Names, Reg, const
+from .host import Host
+from .types import full, literal
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """base + step * i, where i is the index along the nest's lane axis; ints that wrap at their width."""
+
+    base: Reg
+    step: Reg
+
+    @property
+    def type(self) -> str:
+        return self.base.type
+
+
+@dataclass(frozen=True, eq=False)
+class Pointer:
+    """Addresses: `offset` (i64, counted in elements of LLVM type `unit`) past `base`, a scalar or a vector."""
+
+    base: Reg
+    offset: Reg | Run | None
+    unit: str
+
+
+Form = Reg | Run | Pointer
+ZERO = const("i64", 0)
+ONE = const("i64", 1)
+TRUE = const("i1", True)
+
+
+@dataclass(frozen=True, eq=False)
+class Home:
+    """Where a block lies in the arena: row-major elements of `arena(element)` from `address`."""
+
+    address: Reg
+    element: Element
+    shape: tuple[int, ...]
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Elements from one index to the next, an axis each."""
+        strides, step = [], 1
+        for extent in reversed(self.shape):
+            strides.append(step)
+            step *= extent
+        return tuple(reversed(strides))
+
+    def reshaped(self, shape: tuple[int, ...]) -> Home:
+        """The same elements under another shape."""
+        return Home(self.address, self.element, shape)
+
+
+@dataclass
+class Writer:
+    """What is shared by all nests of one LLVM function."""
+
+    module: Module
+    names: Names
+    entry: Code
+    """The function's first block: addresses of arena buffers."""
+    host: Host
+    numbers: dict[Value | Param, int]
+    scalars: dict[Value | Param, Reg] = field(default_factory=dict)
+    """The registers of scalar values, bound as the region's code is made."""
+    homes: dict[Value | Param, Home] = field(default_factory=dict)
+    """Where blocks that are stored lie."""
+
+    def hint(self, value: Value | Param) -> str:
+        """The register name of a value: `v4` for `%4`."""
+        number = self.numbers.get(value)
+        return "t" if number is None else f"v{number}"
+
+
+@dataclass
+class Version:
+    """One copy of the part of a nest that lies in the lane loop.
+
+    `full`: masks are taken to be true, up to the lane index noted in `limits`. `nice`: addresses are taken to be
+    contiguous and not to wrap; what that takes is noted in `conditions`, one list for all nice versions, and tested before
+    the loop. `valid` masks lanes past the extent.
+    """
+
+    full: bool = False
+    nice: bool = False
+    conditions: list[Reg] = field(default_factory=list)
+    limits: list[Reg] = field(default_factory=list)
+    valid: Reg | None = None
+
+
+class Nest:
+    """Buffers of code by loop level, and instructions that find their level from their operands.
+
+    Level 0 is the code around the nest. `lane_level` is the level of the lane loop's body, `lane` its index (a scalar),
+    `lanes` the width, `extent` the number of elements along the lane axis.
+    """
+
+    def __init__(self, writer: Writer, codes: list[Code], lanes: int = 0, extent: int = 1) -> None:
+        self.writer = writer
+        self.codes = codes
+        self.lanes = lanes
+        self.extent = extent
+        self.lane_level = len(codes)
+        self.lane: Reg = ZERO
+        self.version = Version()
+        self.outer: dict[Any, Form] = {}
+        self.inner: dict[Any, Form] = {}
+        self.places: Mapping[Value | Param, Home] = {}
+        """Where the nest puts the blocks it makes."""
+
+    # -- what is known already
+
+    def level_of(self, form: Form) -> int:
+        if isinstance(form, Reg):
+            return form.level
+        if isinstance(form, Run):
+            return self.lane_level
+        return max(form.base.level, self.level_of(form.offset) if form.offset else 0)
+
+    def find(self, key: Any) -> Form | None:
+        return self.inner.get(key) or self.outer.get(key)
+
+    def remember(self, key: Any, form: Form) -> None:
+        """Keeps a form: for all versions if it does not depend on the lane loop."""
+        shared = not isinstance(form, Run) and self.level_of(form) < self.lane_level
+        (self.outer if shared else self.inner)[key] = form
+
+    # -- instructions
+
+    def put(self, level: int, hint: str, text: str, type_: str, lanes: int = 0) -> Reg:
+        """An instruction with a result, at a level."""
+        name = self.writer.names.fresh(hint)
+        self.codes[level].add(f"%{name} = {text}")
+        return Reg(f"%{name}", type_, lanes, level)
+
+    def inst(self, hint: str, opcode: str, operands: Sequence[Reg], result: str = "") -> Reg:
+        """`opcode type a, b`; the result has the operands' type unless another is named."""
+        first, level = operands[0], max(reg.level for reg in operands)
+        text = f"{opcode} {first.full} {', '.join(reg.text for reg in operands)}"
+        return self.put(level, hint, text, result or first.type, first.lanes)
+
+    def convert(self, hint: str, opcode: str, operand: Reg, to: str) -> Reg:
+        """A conversion instruction such as sext."""
+        text = f"{opcode} {operand.typed} to {full(to, operand.lanes)}"
+        return self.put(operand.level, hint, text, to, operand.lanes)
+
+    def call(self, hint: str, name: str, operands: Sequence[Reg]) -> Reg:
+        """An intrinsic overloaded on the one type of its operands."""
+        first, level = operands[0], max(reg.level for reg in operands)
+        callee = self.writer.module.overloaded(name, first.type, first.lanes, len(operands))
+        text = f"call {first.full} @{callee}({', '.join(reg.typed for reg in operands)})"
+        return self.put(level, hint, text, first.type, first.lanes)
+
+    def select(self, hint: str, condition: Reg, left: Reg, right: Reg) -> Reg:
+        if condition.constant is not None and not condition.lanes:
+            return left if condition.constant else right
+        level = max(condition.level, left.level, right.level)
+        text = f"select {condition.typed}, {left.typed}, {right.typed}"
+        return self.put(level, hint, text, left.type, left.lanes)
+
+    def same_width(self, forms: Sequence[Form]) -> list[Reg]:
+        """Scalars if all are scalars, else vectors."""
+        scalars = [form for form in forms if isinstance(form, Reg) and not form.lanes]
+        return scalars if len(scalars) == len(forms) else [self.wide(form) for form in forms]
+
+    # -- vectors
+
+    def wide(self, form: Form) -> Reg:
+        """The form as a vector of lanes."""
+        if isinstance(form, Reg) and form.lanes:
+            return form
+        key = ("wide", form, self.lanes)
+        found = self.find(key)
+        if found is None:
+            found = self._splat(form) if isinstance(form, Reg) else self._spread(form)
+            self.remember(key, found)
+        assert isinstance(found, Reg)
+        return found
+
+    def _splat(self, reg: Reg) -> Reg:
+        assert self.lanes, "a vector outside a nest"
+        if reg.constant is not None:
+            return Reg(f"splat ({reg.typed})", reg.type, self.lanes, 0, reg.constant, reg.divisor)
+        whole = full(reg.type, self.lanes)
+        one = self.put(
+            reg.level, "one", f"insertelement {whole} poison, {reg.typed}, i64 0", reg.type, self.lanes
+        )
+        mask = f"<{self.lanes} x i32> zeroinitializer"
+        text = f"shufflevector {whole} {one.text}, {whole} poison, {mask}"
+        return self.put(reg.level, "splat", text, reg.type, self.lanes)
+
+    def _spread(self, form: Run | Pointer) -> Reg:
+        from .affine import add, mul  # the arithmetic is built on this class
+
+        if isinstance(form, Pointer):
+            return self.addresses(form)
+        start = add(self, form.base, mul(self, self.lane_as(form.type), form.step))
+        assert isinstance(start, Reg)
+        iota = self.iota(form.type)
+        steps = iota
+        if form.step.constant != 1:
+            steps = self.inst("steps", "mul", [iota, self.wide(form.step)])
+        return self.inst("run", "add", [self.wide(start), steps])
+
+    def lane_as(self, type_: str) -> Reg:
+        """The lane loop's index as an int of another width."""
+        if self.lane.constant is not None:
+            return const(type_, self.lane.constant)
+        if type_ == "i64":
+            return self.lane
+        key = ("lane", type_)
+        found = self.find(key)
+        if found is None:
+            found = self.convert("lane", "trunc", self.lane, type_)
+            self.remember(key, found)
+        assert isinstance(found, Reg)
+        return found
+
+    def iota(self, type_: str) -> Reg:
+        """The vector 0, 1, 2, …"""
+        numbers = ", ".join(f"{type_} {_wrapped(type_, i)}" for i in range(self.lanes))
+        return Reg(f"<{numbers}>", type_, self.lanes)
+
+    def addresses(self, form: Pointer) -> Reg:
+        """A vector of addresses."""
+        base = self.wide(form.base)
+        if form.offset is None:
+            return base
+        offset = self.wide(form.offset)
+        level = max(base.level, offset.level)
+        text = f"getelementptr {form.unit}, {base.typed}, {offset.typed}"
+        return self.put(level, "at", text, "ptr", self.lanes)
+
+    def extract(self, vector: Reg, lane: int) -> Reg:
+        """One lane of a vector as a scalar."""
+        text = f"extractelement {vector.typed}, i64 {lane}"
+        return self.put(vector.level, "lane", text, vector.type)
+
+    def zero(self, type_: str, lanes: int = 0) -> Reg:
+        """A zero (null) of a type."""
+        if lanes:
+            return Reg("zeroinitializer", type_, lanes)
+        return Reg("null", "ptr") if type_ == "ptr" else const(type_, 0)
+
+    def poison(self, type_: str, lanes: int = 0) -> Reg:
+        return Reg("poison", type_, lanes)
+
+
+def _wrapped(type_: str, value: int) -> str:
+    return literal(type_, value & 1 if type_ == "i1" else value)
+

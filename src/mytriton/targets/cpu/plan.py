@@ -1,0 +1,222 @@
+"""From a region's ops to its stages: which op is a scalar, a function of its index, a sink, or emitted as a whole.
+
+One idea: a dictionary says for each op that is more than a function of its index how it enters the schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from ...ir.nodes import Op, Operand, Param, Region, Value, walk
+from ...ir.types import shape_of
+from .alias import Aliases
+from .combine import independent
+from .schedule import DEAR, Reading, Scheduler, Sink, Stage, is_scalar, is_virtual
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The stages of a region; `slots` says how each block among the region's results gets into its home.
+
+    A slot is a value that already lies in the arena and may simply be given that home, or None where a keep writes it.
+    `in_place`: no stage reads the old content after the new one is written.
+    """
+
+    stages: list[Stage]
+    slots: dict[int, Value | None]
+    in_place: dict[int, bool]
+
+
+def plan(
+    region: Region, aliases: Aliases, kept: Iterable[Value | Param], carried: tuple[Operand, ...] = ()
+) -> Plan:
+    """Schedules a region. `carried`: the param whose home each result overwrites (of a loop's body)."""
+    scheduler = Scheduler(region, aliases, kept)
+    for op in region.ops[:-1]:
+        if is_scalar(op):
+            scheduler.add_scalar(op)
+        elif op.name in SINKS:
+            SINKS[op.name](scheduler, op)
+        elif not is_virtual(op):
+            as_a_whole(scheduler, op)
+        elif not shape_of(op.types[0]):
+            extract(scheduler, op)
+    slots, stages = yields(scheduler, region)
+    in_place = {
+        number: safe(scheduler, carried[number], stages[number]) if carried else True
+        for number in slots
+    }
+    return Plan(scheduler.stages, slots, in_place)
+
+
+def yields(scheduler: Scheduler, region: Region) -> tuple[dict[int, Value | None], dict[int, Stage]]:
+    """Makes sure that each block among the results is written, and says where."""
+    slots: dict[int, Value | None] = {}
+    stages: dict[int, Stage] = {}
+    for number, result in enumerate(region.results):
+        if result is None or not shape_of(result.ty):
+            continue
+        home = scheduler.kept.get(result) if isinstance(result, Value) else None
+        if home is not None and result not in slots.values():
+            assert isinstance(result, Value)
+            slots[number], stages[number] = result, home
+            continue
+        sink = Sink("keep", None, (result,), shape_of(result.ty), slot=number)
+        slots[number], stages[number] = None, scheduler.place(sink)
+    return slots, stages
+
+
+def safe(scheduler: Scheduler, param: Operand, written: Stage) -> bool:
+    """Whether every stage has read a carried block before the stage that overwrites it does so."""
+    readings: list[Reading] = scheduler.readings.get(param, [])  # type: ignore[arg-type]
+    return all(
+        reading.stage.index < written.index or (reading.stage is written and reading.plain)
+        for reading in readings
+    )
+
+
+def extract(scheduler: Scheduler, op: Op) -> None:
+    """A scalar out of a block of one element."""
+    (operand,) = op.operands
+    assert operand is not None
+    sink = Sink("extract", op, (operand,), shape_of(operand.ty))
+    stage = scheduler.place(sink)
+    scheduler.ready_scalar[op.results[0]] = (stage, True)
+
+
+def store(scheduler: Scheduler, op: Op) -> None:
+    pointer = op.operands[0]
+    assert pointer is not None
+    scheduler.place(Sink("store", op, op.operands, shape_of(pointer.ty)))
+
+
+def reduce(scheduler: Scheduler, op: Op) -> None:
+    """In a loop with others where the order is free; else as a whole, over operands in the arena."""
+    if not independent(op.regions[0]):
+        return as_a_whole(scheduler, op)
+    shape = shape_of(op.operands[0].ty)  # type: ignore[union-attr]
+    stage = scheduler.place(Sink("reduce", op, op.operands, shape, op.attrs["axis"]))
+    finished(scheduler, op, stage)
+
+
+def lane_by_lane(scheduler: Scheduler, op: Op) -> None:
+    pointer = op.operands[0]
+    assert pointer is not None
+    stage = scheduler.place(Sink(op.name, op, op.operands, shape_of(pointer.ty)))
+    finished(scheduler, op, stage)
+
+
+def joined(scheduler: Scheduler, op: Op) -> None:
+    """Each part is written to its place in one home."""
+    stage = scheduler.stages[0]
+    for operand, place in zip(op.operands, PLACES[op.name](op), strict=True):
+        assert operand is not None
+        sink = Sink("keep", None, (operand,), shape_of(operand.ty), None, op.results[0], place)
+        other = scheduler.place(sink)
+        stage = other if other.index > stage.index else stage
+    scheduler.kept[op.results[0]] = stage
+
+
+def _join_places(op: Op) -> list[tuple[tuple[int, ...], int]]:
+    """The two operands take turns along the new last axis."""
+    return [(strides(shape_of(op.types[0]))[:-1], number) for number in (0, 1)]
+
+
+def _cat_places(op: Op) -> list[tuple[tuple[int, ...], int]]:
+    steps, axis = strides(shape_of(op.types[0])), op.attrs["axis"]
+    left = shape_of(op.operands[0].ty)  # type: ignore[union-attr]
+    return [(steps, 0), (steps, steps[axis] * left[axis])]
+
+
+def strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Row-major strides in elements."""
+    steps, step = [], 1
+    for extent in reversed(shape):
+        steps.append(step)
+        step *= extent
+    return tuple(reversed(steps))
+
+
+def as_a_whole(
+    scheduler: Scheduler, op: Op, first: int = 0, done: Iterable[Operand] = ()
+) -> None:
+    """An op that is a stage of its own: its block operands (but those `done`) lie in the arena, as will its results.
+
+    What its regions use from outside is kept too if that is worth it.
+    """
+    given = [operand for operand in op.operands if operand not in set(done)]
+    inside = captured(op)
+    for operand in (*given, *inside):
+        whole = isinstance(operand, Value) and shape_of(operand.ty)
+        if whole and (operand in given or worth_keeping(scheduler, operand)):
+            scheduler.keep(operand)
+    used = [*given, *inside]
+    first = max(first, scheduler.earliest(used), scheduler.memory_bound(op, None))
+    stage = scheduler.stage(first)
+    while stage.heavy is not None:
+        first += 1
+        stage = scheduler.stage(first)
+    stage.heavy = op
+    scheduler.note(op, stage)
+    for leaf in scheduler.leaves(used):
+        if leaf in scheduler.kept:
+            plain = op.name == "dot" and leaf is op.operands[2] and leaf not in op.operands[:2]
+            scheduler.readings.setdefault(leaf, []).append(Reading(stage, plain))
+    finished(scheduler, op, stage)
+
+
+def worth_keeping(scheduler: Scheduler, operand: Operand) -> bool:
+    """Whether a block that a region uses is made before it: it is dear, or reads memory that may change."""
+    assert isinstance(operand, Value)
+    return bool(scheduler.loads((operand,))) or scheduler.cost(operand) >= DEAR
+
+
+def captured(op: Op) -> list[Operand]:
+    """The values from outside that the op's regions use."""
+    inside: set[object] = set()
+    used: dict[Operand, None] = {}
+    for region in op.regions:
+        inside.update(region.params)
+        for inner in walk(region):
+            inside.update(inner.results)
+            inside.update(param for nested in inner.regions for param in nested.params)
+            used.update(dict.fromkeys(inner.operands))
+    return [value for value in used if isinstance(value, (Value, Param)) and value not in inside]
+
+
+def finished(scheduler: Scheduler, op: Op, stage: Stage) -> None:
+    """The op's results are there after the stage: scalars in registers, blocks in the arena."""
+    for value in op.results:
+        if shape_of(value.ty):
+            scheduler.kept[value] = stage
+        else:
+            scheduler.ready_scalar[value] = (stage, True)
+
+
+def loop(scheduler: Scheduler, op: Op) -> None:
+    """The blocks that a loop starts with are kept where its region's params live."""
+    count = 3 if op.name == "for" else 0
+    params = op.regions[0].params[1 if op.name == "for" else 0 :]
+    stages = [0]
+    for param, start in zip(params, op.operands[count:], strict=True):
+        if start is not None and shape_of(param.ty):
+            sink = Sink("keep", None, (start,), shape_of(param.ty), None, param)
+            stages.append(scheduler.place(sink).index + 1)
+    as_a_whole(scheduler, op, max(stages), {p for p in op.operands[count:] if shape_of(p.ty)})  # type: ignore[union-attr]
+
+
+PLACES: dict[str, Callable[[Op], list[tuple[tuple[int, ...], int]]]] = {
+    "join": _join_places,
+    "cat": _cat_places,
+}
+SINKS: dict[str, Callable[[Scheduler, Op], None]] = {
+    "store": store,
+    "reduce": reduce,
+    "atomic": lane_by_lane,
+    "atomic_cas": lane_by_lane,
+    "join": joined,
+    "cat": joined,
+    "for": loop,
+    "while": loop,
+}

@@ -1,0 +1,271 @@
+"""The ops that are functions of an index: evaluated where they are needed, never stored.
+
+One idea: each such op has a route (which operand at which index makes the result at this index) and an emitter (the
+instruction on the operands' forms). `evaluate` follows routes without recursion and remembers what it made, so a value
+used twice in a loop body is computed once, at the outermost loop level it allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...ir.nodes import Const, Op, Operand, Param, Value
+from ...ir.ops import TABLE
+from ...ir.types import PointerType, ScalarType, element_of, shape_of
+from . import affine, casts, rows
+from .access import fetch, fetch_at, offset_in
+from .code import Reg, const
+from .nest import ZERO, Form, Nest, Pointer, Run
+from .types import memory, register
+
+Index = tuple[Any, ...]
+"""One form of i64 per axis."""
+Wants = list[tuple[Operand, Index]]
+
+
+def fit(operand: Operand, index: Index) -> Index:
+    """The index of a strict operand that stretches to the index's shape."""
+    assert operand is not None
+    shape = shape_of(operand.ty)
+    if not shape:
+        return ()
+    return tuple(ZERO if extent == 1 else part for extent, part in zip(shape, index, strict=True))
+
+
+def routes(nest: Nest, value: Value, index: Index) -> Wants:
+    """Which operands at which index the value at this index is made of."""
+    special = ROUTES.get(value.op.name)
+    if special is not None:
+        return special(nest, value, index)
+    return [(operand, fit(operand, index)) for operand in value.op.operands if operand is not None]
+
+
+def known(nest: Nest, operand: Operand, index: Index) -> Form | None:
+    """The form of an operand that needs no computation any more."""
+    if isinstance(operand, Const):
+        return const(register(operand.ty), operand.value)
+    found = nest.writer.scalars.get(operand)
+    return found if found is not None else nest.find((operand, index))
+
+
+def evaluate(nest: Nest, operand: Operand, index: Index) -> Form:
+    """The operand's form at an index."""
+    stack: Wants = [(operand, index)]
+    while stack:
+        value, at = stack[-1]
+        if known(nest, value, at) is not None:
+            stack.pop()
+            continue
+        assert isinstance(value, (Value, Param)), value
+        home = nest.writer.homes.get(value)
+        if home is not None:
+            nest.remember((value, at), fetch(nest, home, at))
+            continue
+        assert isinstance(value, Value), f"{value.name} has no place"
+        missing = [want for want in routes(nest, value, at) if known(nest, *want) is None]
+        if missing:
+            stack.extend(reversed(missing))
+            continue
+        nest.remember((value, at), _emit(nest, value, at))
+    result = known(nest, operand, index)
+    assert result is not None
+    return result
+
+
+def _emit(nest: Nest, value: Value, index: Index) -> Form:
+    op = value.op
+    forms = [known(nest, *want) for want in routes(nest, value, index)]
+    emitter = EMITTERS.get(op.name)
+    if emitter is not None:
+        return emitter(nest, value, index, forms)
+    element = TABLE[op.name].element
+    assert element is not None, f"{op.name} is not a function of its index"
+    kind = element_of(op.operands[0].ty)  # type: ignore[union-attr]
+    assert isinstance(kind, ScalarType)
+    return rows.elementwise(nest, element, kind, forms, nest.writer.hint(value))  # type: ignore[arg-type]
+
+
+# -- routes
+
+
+def _no_operands(nest: Nest, value: Value, index: Index) -> Wants:
+    return []
+
+
+def _load_route(nest: Nest, value: Value, index: Index) -> Wants:
+    """The pointer; mask and `other` are evaluated by the emitter, which may do without."""
+    return [(value.op.operands[0], index)]
+
+
+def _trans_route(nest: Nest, value: Value, index: Index) -> Wants:
+    order = value.op.attrs["order"]
+    at: list[Any] = [None] * len(order)
+    for axis, source in enumerate(order):
+        at[source] = index[axis]
+    return [(value.op.operands[0], tuple(at))]
+
+
+def _slice_route(nest: Nest, value: Value, index: Index) -> Wants:
+    starts = value.op.attrs["starts"]
+    at = tuple(_shifted(nest, part, start) for part, start in zip(index, starts, strict=True))
+    return [(value.op.operands[0], at)]
+
+
+def _shifted(nest: Nest, part: Form, start: int) -> Form:
+    if not start:
+        return part
+    key = ("shifted", part, start)
+    found = nest.find(key)
+    if found is None:
+        found = affine.add(nest, part, const("i64", start))
+        nest.remember(key, found)
+    return found
+
+
+def squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(extent for extent in shape if extent != 1)
+
+
+def only_ones_move(op: Op) -> bool:
+    """Whether a reshape only puts in or takes out extents of 1."""
+    (operand,) = op.operands
+    assert operand is not None
+    return squeezed(shape_of(operand.ty)) == squeezed(op.attrs["shape"])
+
+
+def _reshape_route(nest: Nest, value: Value, index: Index) -> Wants:
+    if not only_ones_move(value.op):
+        return []
+    (operand,) = value.op.operands
+    assert operand is not None
+    shape = value.op.attrs["shape"]
+    parts = [part for part, extent in zip(index, shape, strict=True) if extent != 1]
+    rest = iter(parts)
+    at = tuple(ZERO if extent == 1 else next(rest) for extent in shape_of(operand.ty))
+    return [(operand, at)]
+
+
+def _split_route(nest: Nest, value: Value, index: Index) -> Wants:
+    return [(value.op.operands[0], (*index, const("i64", value.index)))]
+
+
+def _gather_route(nest: Nest, value: Value, index: Index) -> Wants:
+    return [(value.op.operands[1], index)]
+
+
+ROUTES: dict[str, Callable[[Nest, Value, Index], Wants]] = {
+    "arange": _no_operands,
+    "program_id": _no_operands,
+    "num_programs": _no_operands,
+    "load": _load_route,
+    "split": _split_route,
+    "trans": _trans_route,
+    "slice": _slice_route,
+    "reshape": _reshape_route,
+    "gather": _gather_route,
+}
+
+
+# -- emitters
+
+
+def _arange(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
+    number = affine.resize(nest, index[0], True, "i32")
+    return affine.add(nest, number, const("i32", value.op.attrs["start"]))
+
+
+def _same(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
+    form: Form = forms[0]
+    return form
+
+
+def _reshape(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
+    """Other reshapes read the operand, which lies in the arena, at the same row-major place."""
+    if forms:
+        return _same(nest, value, index, forms)
+    (operand,) = value.op.operands
+    assert isinstance(operand, (Value, Param))
+    home = nest.writer.homes[operand]
+    return fetch_at(nest, home, offset_in(nest, home.reshaped(value.op.attrs["shape"]), index))
+
+
+def _gather(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
+    source, picks = value.op.operands
+    assert picks is not None
+    kind = element_of(picks.ty)
+    place = affine.resize(nest, forms[0], kind.kind == "i", "i64")
+    axis = value.op.attrs["axis"]
+    assert isinstance(source, (Value, Param))
+    home = nest.writer.homes[source]
+    return fetch(nest, home, (*index[:axis], place, *index[axis + 1 :]))
+
+
+def _cast(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
+    (operand,) = value.op.operands
+    assert operand is not None
+    toward_zero = value.op.attrs.get("rounding") == "rtz"
+    return casts.cast(nest, element_of(operand.ty), value.op.attrs["to"], forms[0], toward_zero)
+
+
+def _bitcast(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
+    (operand,) = value.op.operands
+    assert operand is not None
+    return casts.bitcast(nest, element_of(operand.ty), value.op.attrs["to"], forms[0])
+
+
+def _select(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
+    condition, left, right = forms
+    if condition.constant is not None and not condition.lanes:
+        chosen: Form = left if condition.constant else right
+        return chosen
+    if isinstance(left, Pointer) or isinstance(right, Pointer):
+        left, right = (nest.wide(form) for form in (left, right))
+    a, b, c = nest.same_width([condition, left, right])
+    return nest.select(nest.writer.hint(value), a, b, c)
+
+
+def unit_of(operand: Operand) -> str:
+    """The LLVM type that a pointer operand's offsets count."""
+    assert operand is not None
+    pointer = element_of(operand.ty)
+    assert isinstance(pointer, PointerType)
+    return memory(pointer.element)
+
+
+def _addptr(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
+    base, offset = forms
+    operand = value.op.operands[1]
+    assert operand is not None
+    offset = affine.resize(nest, offset, element_of(operand.ty).kind == "i", "i64")
+    if isinstance(base, Pointer) and base.base.lanes and base.offset is not None:
+        base = nest.addresses(base)
+    if isinstance(base, Pointer):
+        rest = base.offset or const("i64", 0)
+        total, start = affine.add(nest, rest, offset), base.base
+    else:
+        total, start = offset, base
+    assert isinstance(total, (Reg, Run))
+    return Pointer(start, total, unit_of(value))
+
+
+def _program(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
+    return Reg(f"%{value.op.name}.{value.op.attrs['axis']}", "i32")
+
+
+EMITTERS: dict[str, Callable[[Nest, Value, Index, list[Any]], Form]] = {
+    "program_id": _program,
+    "num_programs": _program,
+    "arange": _arange,
+    "broadcast": _same,
+    "hint": _same,
+    "trans": _same,
+    "slice": _same,
+    "split": _same,
+    "reshape": _reshape,
+    "gather": _gather,
+    "cast": _cast,
+    "bitcast": _bitcast,
+    "select": _select,
+    "addptr": _addptr,
+}
