@@ -163,9 +163,9 @@ class Branches:
 
     def operands(self, a: Any, b: Any) -> tuple[Operand, Operand]:
         if isinstance(a, tensor) and not isinstance(b, tensor):
-            return a.handle, handle_like(b, a.handle.ty)  # type: ignore[union-attr]
+            return a.handle, handle_like(b, a.handle.ty)
         if isinstance(b, tensor) and not isinstance(a, tensor):
-            return handle_like(a, b.handle.ty), b.handle  # type: ignore[union-attr]
+            return handle_like(a, b.handle.ty), b.handle
         return semantics.operand(a), semantics.operand(b)
 
     def zeros(self, of: Tree) -> Tree:

@@ -45,7 +45,9 @@ def _fold(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 def _abs(value: Any) -> Any:
     from ..language import math
 
-    return math.abs(value) if isinstance(value, tensor) else builtins.abs(unwrap(value))
+    return (
+        math.FUNCTIONS["abs"](value) if isinstance(value, tensor) else builtins.abs(unwrap(value))
+    )
 
 
 def _float(*args: Any) -> Any:
@@ -90,7 +92,8 @@ def _print(*args: Any, sep: str = " ", **kwargs: Any) -> None:
     if kwargs.get("file") is not None or builder.eager:
         builtins.print(*args, sep=sep, **kwargs)
         return
-    texts, values = [], []
+    texts: list[str] = []
+    values: list[Any] = []
     for value in map(unwrap, args):
         if isinstance(value, tensor):
             values.append(value.handle)

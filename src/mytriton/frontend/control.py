@@ -34,7 +34,7 @@ def decide(value: Any) -> bool | Operand:
     Raises CompileTypeError for a block of more than one element.
     """
     if value is True or value is False:
-        return value  # type: ignore[no-any-return]
+        return value
     value = unwrap(value)
     if isinstance(value, advised_condition):
         value = value.condition
@@ -132,7 +132,7 @@ class Control:
             return TRUE
         if condition is False:
             return FALSE
-        return Branches(self.sites[site], condition, sys._getframe(1))  # type: ignore[arg-type]
+        return Branches(self.sites[site], condition, sys._getframe(1))
 
     def for_(self, iterable: Any, site: int) -> Any:
         loop = as_range(iterable)

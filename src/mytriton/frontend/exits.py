@@ -174,7 +174,7 @@ class Exits:
         else:
             lowered = ast.While(statement.test, body, [])
         place(lowered, statement)
-        lowered.flags = tuple(sorted(stops))  # type: ignore[attr-defined]
+        lowered.flags = tuple(sorted(stops))  # type: ignore[union-attr]
         before = [assign(loop.stop, ast.Constant(False), statement)] if loop.stop in raised else []
         if orelse and loop.stop in raised:
             orelse = [self.guard({loop.stop}, orelse, statement)]

@@ -48,11 +48,12 @@ def loads(node: ast.AST) -> set[str]:
     }
 
 
-def root(node: ast.expr) -> str | None:
-    """The name a chain of attributes and subscripts starts from."""
+def root(node: ast.expr) -> Iterator[str]:
+    """The name a chain of attributes and subscripts starts from, if it starts from one."""
     while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
         node = node.value
-    return node.id if isinstance(node, ast.Name) else None
+    if isinstance(node, ast.Name):
+        yield node.id
 
 
 def bound(node: ast.AST) -> Iterator[str]:
@@ -66,13 +67,11 @@ def bound(node: ast.AST) -> Iterator[str]:
         case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
             yield name
         case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
-            if (name := root(node)) is not None:
-                yield name
+            yield from root(node)
         case ast.Call(func=ast.Attribute(attr=attr, value=ast.Name(id=name))) if attr in MUTATORS:
             yield name
         case ast.AugAssign(target=target) if not isinstance(target, ast.Name):
-            if (name := root(target)) is not None:
-                yield name
+            yield from root(target)
     if isinstance(node, COMPREHENSIONS):
         walrus = (inner for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr))
         yield from (inner.target.id for inner in walrus)
@@ -134,18 +133,19 @@ class Liveness:
         return live
 
     def statement(self, statement: Any, live: set[str]) -> set[str]:
-        match statement:
-            case ast.If():
-                statement.after = live | self.always
-                other = self.block(statement.orelse, live)
-                statement.other = other | self.always
-                return self.block(statement.body, live) | other | loads(statement.test)
-            case ast.For():
-                head = self.loop(statement, live)
-                return head | loads(statement.iter)
-            case ast.While():
-                return self.loop(statement, live)
+        if isinstance(statement, ast.If):
+            return self.branches(statement, live)
+        if isinstance(statement, ast.For):
+            return self.loop(statement, live) | loads(statement.iter)
+        if isinstance(statement, ast.While):
+            return self.loop(statement, live)
         return (live - killed(statement)) | loads(statement) | self.always
+
+    def branches(self, statement: Any, live: set[str]) -> set[str]:
+        statement.after = live | self.always
+        other = self.block(statement.orelse, live)
+        statement.other = other | self.always
+        return self.block(statement.body, live) | other | loads(statement.test)
 
     def loop(self, statement: Any, live: set[str]) -> set[str]:
         statement.after = live | self.always

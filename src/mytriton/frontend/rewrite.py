@@ -56,9 +56,10 @@ REFUSED: Mapping[type[ast.AST], tuple[str, str]] = {
 class Site:
     """What is known from the source about one control-flow statement.
 
-    names: what its blocks bind and is read later; merged: those of them read after it; likely: those
-    bound outside the ifs of a loop's body; flags: the jump flags set inside. before, first, second: the
-    line that bound a name last, before the statement, in its first and in its second block.
+    names: what its blocks bind and is read later; merged: those of them read after it; likely:
+    those bound outside the ifs of a loop's body; flags: the jump flags set inside; guard: those it
+    asks for. before, first, second: the line that bound a name last, before the statement, in its
+    first and in its second block.
     """
 
     line: int
@@ -280,7 +281,7 @@ def rewrite_function(
         node.name, arguments, new, node.decorator_list, returns=None, type_comment=None
     )
     if hasattr(node, "type_params"):
-        function.type_params = []
+        function.type_params = []  # type: ignore[attr-defined]
     ast.copy_location(function, node)
     return function
 

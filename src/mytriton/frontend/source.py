@@ -92,7 +92,7 @@ def _compile(function: FunctionType) -> tuple[CodeType, Control] | None:
     arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
     factory = ast.FunctionDef("$factory", arguments, [new], [])
     if "type_params" in ast.FunctionDef._fields:
-        factory.type_params = []
+        factory.type_params = []  # type: ignore[attr-defined]
     module = ast.Module([factory], [])
     for inner in ast.walk(module):
         if "lineno" in inner._attributes and not hasattr(inner, "lineno"):

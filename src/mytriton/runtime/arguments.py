@@ -10,7 +10,8 @@ memory at each launch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import struct
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +35,7 @@ from ..ir.types import (
     U64,
     PointerType,
     ScalarType,
+    VectorType,
 )
 from ..language.constexpr import constexpr, unwrap
 from ..targets.memory import Argument, Buffer
@@ -88,9 +90,7 @@ def element_type(dtype: Any, name: str) -> ScalarType:
     if isinstance(dtype, ScalarType):
         return dtype
     if isinstance(dtype, np.dtype) and not dtype.isnative:
-        raise CompileTypeError(
-            f"{name}: arrays of another byte order ({dtype.str}) are not supported"
-        )
+        raise CompileTypeError(f"{name}: byte order {dtype.str!r} is not supported")
     text = getattr(dtype, "name", None) or str(dtype)
     found = DTYPE_NAMES.get(text.split(".")[-1])
     if found is None:
@@ -146,9 +146,8 @@ def as_numpy(name: str, array: Any) -> np.ndarray[Any, Any]:
             raise CompileTypeError(f"{name}: a DLPack object on a GPU needs CuPy: cupy.from_dlpack")
         return np.from_dlpack(array)
     except (BufferError, RuntimeError, AttributeError) as error:
-        raise CompileTypeError(
-            f"{name}: {type(array).__name__} cannot be shared: {error}"
-        ) from None
+        kind = type(array).__name__
+        raise CompileTypeError(f"{name}: {kind} cannot be shared: {error}") from None
 
 
 def number_type(name: str, value: Any) -> ScalarType:
@@ -292,3 +291,89 @@ def _storage(ty: PointerType, tensor: Any) -> Buffer:
     whole = storage()
     before = address - whole.data_ptr()
     return Buffer(ty, address, whole.nbytes() - before, tensor, True, before)
+
+
+# -- constexprs
+
+
+def constexpr_key(name: str, value: Any) -> Any:
+    """A hashable stand-in for a constexpr: equal only for values that mean the same code.
+
+    Raises CompileTypeError naming the parameter for a value that cannot be one.
+    """
+    kind = type(value)
+    if kind is int or kind is bool or kind is str or value is None:
+        return kind, value
+    if kind is float:
+        return kind, struct.pack("<d", value)
+    if isinstance(value, constexpr):
+        return constexpr_key(name, value.value)
+    if isinstance(value, tuple):
+        return kind, tuple(constexpr_key(name, part) for part in value)
+    if isinstance(value, (ScalarType, PointerType, VectorType)):
+        return "dtype", value
+    if isinstance(value, (bool, int, float, str, np.bool_, np.integer, np.floating)):
+        plain = value.item() if isinstance(value, np.generic) else value
+        return constexpr_key(name, plain) if type(plain) is not kind else (kind, repr(value))
+    if callable(value) and (hasattr(value, "fn") or getattr(value, "__constexpr__", False)):
+        return "function", value
+    raise CompileTypeError(
+        f"{name}: constexpr value must be a bool, int, float, str, dtype, None, a tuple of these,"
+        f" or a jit function, got {value!r} of type {kind.__name__}"
+    )
+
+
+def constexpr_value(value: Any) -> Any:
+    """The plain Python value that the kernel sees."""
+    value = unwrap(value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+# -- what a launch looks at first
+
+UNSEEN: Any = type("Unseen", (), {"__repr__": lambda self: "UNSEEN"})()
+"""Says that an argument must be looked at in full."""
+
+
+def _array_piece(array: Any) -> Any:
+    return array.dtype if array.flags.c_contiguous else UNSEEN
+
+
+def _int_piece(value: int) -> Any:
+    if -0x80000000 <= value <= 0x7FFFFFFF:
+        return "i32"
+    return number_type("", value) if -(2**63) <= value < 2**64 else UNSEEN
+
+
+def _tensor_piece(tensor: Any) -> Any:
+    return tensor.dtype, tensor.device
+
+
+_PIECES: dict[type, Callable[[Any], Any]] = {
+    np.ndarray: _array_piece,
+    int: _int_piece,
+    float: lambda value: "f32",
+    bool: lambda value: "bool",
+    type(None): lambda value: None,
+}
+
+
+def _piece(value: Any) -> Any:
+    kind = type(value)
+    make = _PIECES.get(kind)
+    if make is not None:
+        return make(value)
+    if kind.__module__ == "torch" and hasattr(value, "data_ptr"):
+        _PIECES[kind] = _tensor_piece
+        return _tensor_piece(value)
+    return UNSEEN
+
+
+def piece_of(parameter: Parameter) -> Callable[[Any], Any]:
+    """A quick look at an argument of a parameter: equal results mean one compilation; UNSEEN where
+    only a full look will tell."""
+    if parameter.is_constexpr:
+        return lambda value: constexpr_key(parameter.name, value)
+    if parameter.declared is not None:
+        return lambda value: UNSEEN
+    return _piece

@@ -26,8 +26,8 @@ Hook = Callable[..., Any]
 class Config:
     """One choice of an autotuner: values of constexprs, and launch options.
 
-    kwargs: constexpr values by name. num_warps, num_stages, num_ctas, maxnreg: launch options, passed
-    on where they are given. pre_hook: called with the arguments by name before each launch.
+    kwargs: constexpr values by name. num_warps, num_stages, num_ctas, maxnreg: launch options,
+    passed on where they are given. pre_hook: called with the arguments by name before each launch.
     """
 
     def __init__(
@@ -72,15 +72,15 @@ class Config:
 
 
 class Wrapper(KernelInterface):
-    """What wraps a kernel: the names of its arguments, and calls inside kernels, are the kernel's."""
+    """What wraps a kernel: it has the kernel's names, and in a kernel it is the kernel."""
 
     def __init__(self, fn: Any, arg_names: Sequence[str] | None = None) -> None:
         self.fn = fn
         self.arg_names = list(fn.arg_names if arg_names is None else arg_names)
-        base = fn
+        base: Any = fn
         while not isinstance(base, JITFunction):
             base = base.fn
-        self.base_fn = base
+        self.base_fn: Any = base
         self.__name__, self.__doc__ = base.__name__, base.__doc__
         self.__module__, self.__qualname__ = base.__module__, base.__qualname__
 

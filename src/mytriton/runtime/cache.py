@@ -9,54 +9,17 @@ values of the constexprs. Each stage of an artifact is made when it is first ask
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from ..errors import CompileTypeError, Where
+from ..errors import Where
 from ..frontend.captured import Captured, captured
 from ..frontend.trace import Constexpr, recording, trace
 from ..ir.nodes import Function, Op, Param, Region, Value, walk
 from ..ir.ops import TABLE, Effect
-from ..ir.types import PointerType, ScalarType, VectorType, element_of
-from ..language.constexpr import constexpr, unwrap
-
-
-def constexpr_key(name: str, value: Any) -> Any:
-    """A hashable stand-in for a constexpr: equal only for values that mean the same code.
-
-    Raises CompileTypeError naming the parameter for a value that cannot be one.
-    """
-    kind = type(value)
-    if kind is int or kind is bool or kind is str or value is None:
-        return kind, value
-    if kind is float:
-        return kind, struct.pack("<d", value)
-    if isinstance(value, constexpr):
-        return constexpr_key(name, value.value)
-    if isinstance(value, tuple):
-        return kind, tuple(constexpr_key(name, part) for part in value)
-    if isinstance(value, (ScalarType, PointerType, VectorType)):
-        return "dtype", value
-    if isinstance(value, (bool, int, float, str, np.bool_, np.integer, np.floating)):
-        plain = value.item() if isinstance(value, np.generic) else value
-        return constexpr_key(name, plain) if type(plain) is not kind else (kind, repr(value))
-    if callable(value) and (hasattr(value, "fn") or getattr(value, "__constexpr__", False)):
-        return "function", value
-    raise CompileTypeError(
-        f"{name}: constexpr value must be a bool, int, float, str, dtype, None, a tuple of these, or"
-        f" a jit function, got {value!r} of type {kind.__name__}"
-    )
-
-
-def constexpr_value(value: Any) -> Any:
-    """The plain Python value that the kernel sees."""
-    value = unwrap(value)
-    return value.item() if isinstance(value, np.generic) else value
+from ..ir.types import PointerType, element_of
 
 
 @dataclass

@@ -8,11 +8,14 @@ into a key, the key finds a compiled artifact, and only a miss does any thinking
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial, update_wrapper
+from types import TracebackType
 from typing import Any, overload
 
-from ..errors import CompileError, CompileTypeError
+from ..errors import PACKAGE, CompileError, CompileTypeError
 from ..frontend.source import forget, source
 from ..frontend.trace import (
     Constexpr,
@@ -23,8 +26,17 @@ from ..frontend.trace import (
     signature,
 )
 from ..ir.build import tracing
-from .arguments import Parameter, argument_type, one_family
-from .cache import Artifact, constexpr_key, constexpr_value
+from .arguments import (
+    UNSEEN,
+    Described,
+    Parameter,
+    argument_type,
+    constexpr_key,
+    constexpr_value,
+    one_family,
+    piece_of,
+)
+from .cache import Artifact
 from .launch import Launch, execute, grid_of, refuse_warps, target_of
 
 OPTIONS = frozenset(
@@ -57,6 +69,8 @@ class KernelInterface:
     """What has `kernel[grid](…)`."""
 
     fn: Any
+    __name__: str
+    __qualname__: str
 
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         """A launcher over a grid: an int, a tuple of 1 to 3 ints, or a function of the arguments
@@ -104,7 +118,8 @@ class JITFunction(KernelInterface):
         self.constexprs = [p.name for p in self.params if p.is_constexpr]
         self.pre_run_hooks: list[Callable[..., Any]] = []
         self.artifacts: dict[Any, Artifact] = {}
-        self._plans: dict[Any, Any] = {}
+        self._plans: dict[Any, Plan] = {}
+        self._pieces = [piece_of(parameter) for parameter in self.params]
         self._options = OPTIONS - set(self.arg_names)
         self._bind = binder(fn)
         update_wrapper(self, fn, updated=())
@@ -154,20 +169,38 @@ class JITFunction(KernelInterface):
             raise CompileTypeError(str(error)) from None
         for hook in self.pre_run_hooks:
             hook(*args, **kwargs)
-        family, artifact = self.compiled(values)
-        name = target_of(options.get("target"), family)
+        try:
+            return self._launch(values, grid, warmup, options)
+        except CompileError as error:
+            raise error.with_traceback(kernel_frames(error.__traceback__)) from error.__cause__
+
+    def _launch(
+        self, values: tuple[Any, ...], grid: Any, warmup: bool, options: Mapping[str, Any]
+    ) -> Launch:
+        plan = self._plan(values)
+        artifact = plan.artifact
+        name = target_of(options.get("target"), plan.arrays)
         extents = None if warmup else grid_of(grid, lambda: dict(zip(self.arg_names, values)))
         if name in (None, "cuda"):
             refuse_warps(options)
             artifact.cuda  # noqa: B018 - its refusals are the launch's
         if name is not None and extents is not None:
-            execute(artifact, name, extents, self.runtime(artifact, values))
+            execute(artifact, name, extents, [values[i] for i in plan.runtime])
         return Launch(artifact, None if warmup else name, extents)
 
-    def runtime(self, artifact: Artifact, values: Sequence[Any]) -> list[Any]:
-        """The values of the run-time arguments."""
-        given = zip(artifact.arguments.values(), values)
-        return [value for ty, value in given if not isinstance(ty, Constexpr)]
+    def _plan(self, values: tuple[Any, ...]) -> Plan:
+        """How to launch with arguments like these, in the order of the parameters."""
+        key = tuple([piece(value) for piece, value in zip(self._pieces, values)])
+        plan = self._plans.get(key)
+        if plan is not None and plan.artifact.captured.changed() is None:
+            return plan
+        arrays, artifact = self.compiled(values)
+        types = enumerate(artifact.arguments.values())
+        runtime = tuple(i for i, ty in types if not isinstance(ty, Constexpr))
+        plan = Plan(artifact, arrays, runtime)
+        if UNSEEN not in key:
+            self._plans[key] = plan
+        return plan
 
     def compiled(self, values: Sequence[Any]) -> tuple[Any, Artifact]:
         """The artifact for arguments in the order of the parameters, made if there is none."""
@@ -187,6 +220,33 @@ class JITFunction(KernelInterface):
         if artifact is None or artifact.captured.changed() is not None:
             artifact = self.artifacts[tuple(key)] = Artifact(self.fn, types)
         return family, artifact
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a launch needs to know, found by the arguments' kinds alone: the artifact, the family of
+    the arrays, and which arguments are run-time ones."""
+
+    artifact: Artifact
+    arrays: Described | None
+    runtime: tuple[int, ...]
+
+
+def kernel_frames(trace: TracebackType | None) -> TracebackType | None:
+    """The traceback without this package's own frames; as it is if nothing else is in it, or with
+    MYTRITON_FULL_TRACEBACK=1."""
+    if os.environ.get("MYTRITON_FULL_TRACEBACK") == "1":
+        return trace
+    kept = None
+    frames = []
+    rest = trace
+    while rest is not None:
+        if not rest.tb_frame.f_code.co_filename.startswith(PACKAGE):
+            frames.append(rest)
+        rest = rest.tb_next
+    for found in reversed(frames):
+        kept = TracebackType(kept, found.tb_frame, found.tb_lasti, found.tb_lineno)
+    return kept or trace
 
 
 def _type_key(name: str, ty: Any) -> Any:
@@ -226,7 +286,7 @@ def binder(fn: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
     space: dict[str, Any] = {}
     exec(f"def bind{text}: return {body}", space)
     bind: Any = space["bind"]
-    bind.__defaults__, bind.__kwdefaults__ = fn.__defaults__, fn.__kwdefaults__  # type: ignore
+    bind.__defaults__, bind.__kwdefaults__ = fn.__defaults__, fn.__kwdefaults__
     bind.__name__ = bind.__qualname__ = fn.__name__
     return bind  # type: ignore[no-any-return]
 
