@@ -17,14 +17,18 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from mytriton.errors import CompileError
+from mytriton.runtime.launch import RUN
+from mytriton.targets import interpret
 
 Array = np.ndarray[Any, Any]
-TARGETS = ("interpret", "eager", "cpu", "cudasim")
+TARGETS = ("traced", "interpret", "eager", "cpu", "cudasim")
+"""The targets, and `traced`: the IR before any pass, interpreted."""
 
 
 @cache
@@ -63,10 +67,14 @@ def copy_of(argument: Any) -> Any:
     return argument.copy() if isinstance(argument, np.ndarray) else argument
 
 
-def launch(
-    target: str, kernel: Any, grid: Any, arguments: Sequence[Any], constexprs: Mapping[str, Any]
-) -> None:
-    kernel[grid](*arguments, target=target, **constexprs)
+def _traced(artifact: Any, grid: Any, given: Any) -> None:
+    interpret.run(artifact.traced, given, grid)
+
+
+def launch(target: str, kernel: Any, grid: Any, *arguments: Any, **constexprs: Any) -> None:
+    """`kernel[grid](…, target=target)` for every target here, `traced` included."""
+    with patch.dict(RUN, traced=_traced):
+        kernel[grid](*arguments, target=target, **constexprs)
 
 
 def run_on(
@@ -74,7 +82,7 @@ def run_on(
 ) -> dict[str, Array]:
     """The arrays by parameter name as a target leaves them; the ones given stay as they were."""
     copies = [copy_of(argument) for argument in arguments]
-    launch(target, kernel, grid, copies, constexprs)
+    launch(target, kernel, grid, *copies, **constexprs)
     names = kernel.arg_names
     return {name: a for name, a in zip(names, copies) if isinstance(a, np.ndarray)}
 

@@ -8,7 +8,7 @@ import pytest
 import mytriton as triton
 import mytriton.language as tl
 
-from .harness import available, blocks, run_everywhere
+from .harness import available, blocks, launch, run_everywhere
 
 SIZES = [1, 2, 255, 256, 257, 1000]
 
@@ -253,5 +253,5 @@ def test_overlapping_arguments_read_before_they_write(shift):
     expected[target] = base[source] + 1
     for name in available(skip=LANE_BY_LANE):
         memory = base.copy()
-        shift_kernel[(1,)](memory[source], memory[target], 64, target=name, BLOCK=64)
+        launch(name, shift_kernel, (1,), memory[source], memory[target], 64, BLOCK=64)
         np.testing.assert_array_equal(memory, expected, err_msg=name)

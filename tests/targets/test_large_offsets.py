@@ -8,7 +8,7 @@ import pytest
 import mytriton as triton
 import mytriton.language as tl
 
-from .harness import available
+from .harness import available, launch
 
 FAR = (1 << 31) + 4096
 
@@ -38,7 +38,7 @@ def strided_kernel(x, out, stride: tl.int64, BLOCK: tl.constexpr):
 @pytest.mark.parametrize("start", [FAR, (1 << 31) - 8])
 def test_a_block_past_two_gigabytes(huge, target, start):
     out = np.zeros(16, np.uint8)
-    far_kernel[(1,)](huge, out, start, target=target, BLOCK=16)
+    launch(target, far_kernel, (1,), huge, out, start, BLOCK=16)
     assert out.tolist() == list(range(0, 48, 3))
     assert huge[start : start + 16].tolist() == out.tolist()
 
@@ -47,7 +47,7 @@ def test_a_block_past_two_gigabytes(huge, target, start):
 def test_rows_that_are_far_apart(huge, target):
     stride = 700_000_000
     out = np.zeros(4, np.uint8)
-    strided_kernel[(1,)](huge, out, stride, target=target, BLOCK=4)
+    launch(target, strided_kernel, (1,), huge, out, stride, BLOCK=4)
     assert out.tolist() == [0, 1, 2, 3]
     assert huge[::stride][:4].tolist() == [0, 1, 2, 3]
 
@@ -62,5 +62,5 @@ def wrapping_kernel(out, stride):
 @pytest.mark.parametrize("target", available())
 def test_an_i32_offset_wraps(target):
     out = np.zeros(4, np.int64)
-    wrapping_kernel[(4,)](out, 1 << 30, target=target)
+    launch(target, wrapping_kernel, (4,), out, 1 << 30)
     assert out.tolist() == [0, 1 << 30, -(1 << 31), -(1 << 30)]

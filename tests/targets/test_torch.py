@@ -7,7 +7,7 @@ import pytest
 import mytriton as triton
 import mytriton.language as tl
 
-from .harness import available
+from .harness import available, launch
 
 torch = pytest.importorskip("torch")
 
@@ -27,7 +27,7 @@ def scale_kernel(x, out, n, factor, BLOCK: tl.constexpr):
 def test_every_float_type_of_torch(dtype, target):
     x = torch.linspace(-3, 3, 300).to(dtype)
     out = torch.zeros(300, dtype=dtype)
-    scale_kernel[(3,)](x, out, 300, 1.5, target=target, BLOCK=128)
+    launch(target, scale_kernel, (3,), x, out, 300, 1.5, BLOCK=128)
     expected = (x.to(torch.float32) * 1.5).to(dtype)
     assert torch.equal(out.view(torch.uint8), expected.view(torch.uint8))
 
@@ -42,7 +42,7 @@ def transpose_kernel(x, out, down, across, M: tl.constexpr, N: tl.constexpr):
 def test_a_view_is_a_pointer_whatever_its_strides(target):
     x = torch.arange(4 * 10 * 6).reshape(4, 10, 6)[1:3, ::2, 3].T  # (5, 2)
     out = torch.zeros(2, 5, dtype=x.dtype)
-    transpose_kernel[(1,)](x, out, *x.stride(), M=5, N=2, target=target)
+    launch(target, transpose_kernel, (1,), x, out, *x.stride(), M=5, N=2)
     assert torch.equal(out, x.T)
 
 
