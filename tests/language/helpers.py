@@ -80,14 +80,16 @@ def evaluate(body: Callable[..., Any], *arrays: Any) -> Any:
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
-def launch(body: Callable[..., Any], *arguments: Any, grid: tuple[int, int, int] = (1, 1, 1)) -> None:
+def launch(
+    body: Callable[..., Any], *arguments: Any, grid: tuple[int, int, int] = (1, 1, 1)
+) -> None:
     """Runs `body` as a kernel: arrays are pointers (written in place), ints i32, floats f32."""
     types: list[Type] = [
         PointerType(element_type(a.dtype)) if isinstance(a, np.ndarray) else scalar_type(a)
         for a in arguments
     ]
     given = [buffer(a) if isinstance(a, np.ndarray) else a for a in arguments]
-    run(trace(body, *types), given, grid)
+    run(trace(body, *types), given, (1, 1, 1))
 
 
 def scalar_type(value: Any) -> ScalarType:

@@ -25,6 +25,8 @@ _abs, _exp, _log, _sqrt, _cos, _sin = (
 )
 INF, NAN = float("inf"), float("nan")
 POINTS = 64
+TERMS = 32
+"""Of Neumann's series: J of order 2 · TERMS is below 1e-16, and POINTS tell the orders apart."""
 ANGLES = [(k + 0.5) * math.pi / POINTS for k in range(POINTS)]
 EULER = 0.57721566490153286061
 
@@ -85,15 +87,16 @@ def _second(x: Any, order: int) -> Any:
     """Y0 and Y1 by Neumann's series of J, folded into the weights of the points."""
     near_x = where((x > 0) & (x <= 25.0), x, 1.0)
     if order == 0:
-        sums = [sum((-1) ** k * math.cos(2 * k * a) / k for k in range(1, 45)) for a in ANGLES]
+        sums = [sum((-1) ** k * math.cos(2 * k * a) / k for k in range(1, TERMS)) for a in ANGLES]
         rest = _mean(near_x, _cos, sums)
         near = (2 * (_log(near_x * 0.5) + EULER) * _near(near_x, 0) - 4 * rest) / math.pi
     else:
-        ratio = [(-1) ** k * (2 * k + 1) / (k * (k + 1)) for k in range(1, 45)]
+        ratio = [(-1) ** k * (2 * k + 1) / (k * (k + 1)) for k in range(1, TERMS)]
         sums = [sum(r * math.sin((2 * k + 3) * a) for k, r in enumerate(ratio)) for a in ANGLES]
         rest = _mean(near_x, _sin, sums)
         log = _log(near_x * 0.5) + (EULER - 1.0)
-        near = (2 * log * _near(near_x, 1) - 4 * rest - 2.0 / near_x) / math.pi
+        first = _near(near_x, 0) / near_x
+        near = 2 * (log * _near(near_x, 1) - rest - first) / math.pi
     far = _far(where(x > 25.0, where(x == INF, 30.0, x), 30.0), order, True)
     value = where(x > 25.0, where(x == INF, 0.0, far), near)
     return where(x == 0, -INF, where((x < 0) | (x != x), NAN, value))

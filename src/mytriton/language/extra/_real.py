@@ -162,7 +162,8 @@ def asinh(arg0: Any) -> tensor:
     small = minimum(a, 1e9)
     square = small * small
     near = _log1p(small + square / (1.0 + _sqrt(1.0 + square)))
-    return copysign(where(a > 1e9, _log(a) + 0.6931471805599453, near), x)
+    value = where(a > 1e9, _log(a) + 0.6931471805599453, near)
+    return copysign(where(a != a, a, value), x)
 
 
 @builtin

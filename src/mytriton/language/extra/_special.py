@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...ir.types import F64
-from ..blocks import cast, where
+from ..blocks import cast, full, where
 from ..constexpr import builtin
 from ..tensor import tensor
 from ._bits import floats
@@ -22,6 +22,7 @@ from ._real import PLAIN, isinf, sinpi
 
 _abs, _exp, _log, _sqrt, _fma = (PLAIN[name] for name in ("abs", "exp", "log", "sqrt", "fma"))
 _floor, _pow, _erf, _minimum = (PLAIN[name] for name in ("floor", "pow", "erf", "min"))
+_HALF_ROOT = math.sqrt(0.5)
 INF, NAN, PI = float("inf"), float("nan"), math.pi
 
 
@@ -103,7 +104,11 @@ def erfcx(x: Any) -> Any:
 @in_double
 def normcdf(x: Any) -> Any:
     """The probability that a standard normal number is at most x."""
-    return 0.5 * _erfc(x * -math.sqrt(0.5))
+    a = x * -_HALF_ROOT
+    # What the product's rounding and the constant's dropped, to first order.
+    dropped = _fma(x, full((), -_HALF_ROOT, F64), -a) + x * 4.833646656726457e-17
+    slope = where(_abs(a) < 27.0, dropped * _gauss(where(_abs(a) < 27.0, a, 0.0)), 0.0)
+    return 0.5 * _erfc(a) - slope / math.sqrt(PI)
 
 
 def _erfc_inverse_below(q: Any) -> Any:
