@@ -11,12 +11,8 @@ held dtype; so a test is a loop over rows, types and pairs of machines.
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
@@ -24,6 +20,7 @@ from mytriton.ir.fold import evaluate
 from mytriton.ir.numeric import Array, held_dtype, round_to
 from mytriton.ir.ops import TABLE, Elementwise, Row
 from mytriton.ir.types import BOOL, SCALARS, ScalarType, compute_type
+from mytriton.targets.cuda.sim.build import build
 from tools.elementary import as_c
 
 ROWS = [row for row in TABLE.values() if row.element]
@@ -72,6 +69,9 @@ def by_formula(row: Row, element: ScalarType, arrays: Sequence[Array]) -> Array:
 MACHINES = {"numpy": by_numpy, "c": by_c, "formula": by_formula}
 
 
+EXPORT = 'extern "C" __attribute__((visibility("default")))'
+
+
 def _loops() -> Iterator[str]:
     """One C function a row and compute type: it applies the template to every element."""
     for row in ROWS:
@@ -89,23 +89,11 @@ def _loops() -> Iterator[str]:
                 texts[f"{name}_formula"] = f"_{name}({', '.join(items)})"
             for called, text in texts.items():
                 yield (
-                    f'extern "C" void {called}(long n, {arguments}{result}* out) {{\n'
+                    f"{EXPORT} void {called}(long n, {arguments}{result}* out) {{\n"
                     f"    for (long i = 0; i < n; i++) out[i] = ({result}){text};\n}}\n"
                 )
 
 
 @cache
 def _library() -> ctypes.CDLL:
-    text = as_c.PRELUDE + "".join(_loops())
-    key = hashlib.sha256(text.encode()).hexdigest()[:16]
-    folder = Path(tempfile.gettempdir()) / "mytriton-conformance"
-    folder.mkdir(exist_ok=True)
-    binary = folder / f"rows-{key}.so"
-    if not binary.exists():
-        source = folder / f"rows-{key}.cpp"
-        source.write_text(text)
-        flags = ["-O1", "-std=c++17", "-shared", "-fPIC", "-ffp-contract=off", "-frounding-math"]
-        building = binary.with_suffix(".tmp")
-        subprocess.run(["g++", *flags, str(source), "-o", str(building), "-lm"], check=True)
-        building.replace(binary)
-    return ctypes.CDLL(str(binary))
+    return build(as_c.program("".join(_loops())))

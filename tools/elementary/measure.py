@@ -10,6 +10,7 @@ in one loop, which keeps the worst input and counts special values that differ i
 from __future__ import annotations
 
 import argparse
+import inspect
 import subprocess
 import tempfile
 from pathlib import Path
@@ -19,8 +20,9 @@ from tools.elementary import as_c
 
 MAIN = r"""
 #include <quadmath.h>
-#include <cstdio>
-#include <cstdlib>
+#include <cmath>
+#include <cstdint>
+#include <limits>
 typedef WIDE wide;
 static double distance(TYPE got, wide want) {
     TYPE near = (TYPE)want;
@@ -47,8 +49,8 @@ static TYPE pick(uint64_t i) {
     if (lo > 0 && hi / lo > 100) return (TYPE)(lo * std::pow(hi / lo, u));
     return (TYPE)(lo + (hi - lo) * u);
 #else
-    if (sizeof(TYPE) == 4) return bits<TYPE>((BITS)(i * STEP));
-    return bits<TYPE>((BITS)(i * 0x9E3779B97F4A7C15ull));
+    if (sizeof(TYPE) == 4) return cudasim::same_bits<TYPE>((BITS)(i * STEP));
+    return cudasim::same_bits<TYPE>((BITS)(i * 0x9E3779B97F4A7C15ull));
 #endif
 }
 int main() {
@@ -74,19 +76,26 @@ int main() {
 """
 
 
-def program(name: str, element: types.ScalarType, reference: str, defines: dict[str, str]) -> str:
-    body = as_c.function("expansion", getattr(elementary, name), [element])
+def program(
+    name: str, element: types.ScalarType, reference: str, other: str, defines: dict[str, str]
+) -> str:
+    formula = getattr(elementary, name)
+    arity = len(inspect.signature(formula).parameters)
+    body = as_c.function("formula", formula, [element] * arity)
+    second = ", second(x)" if arity == 2 else ""
     wide = "double" if element.bits == 32 else "__float128"
     kind, unsigned = as_c.C_TYPES[element.ir], f"uint{element.bits}_t"
     lines = [f"#define {key} {value}" for key, value in defines.items()]
     lines += [f"#define TYPE {kind}", f"#define BITS {unsigned}", f"#define WIDE {wide}"]
     head, tail = MAIN.split("static double distance", 1)
-    return (
-        as_c.PRELUDE
-        + "\n".join(lines)
+    return as_c.program(
+        "\n".join(lines)
         + head
         + body
-        + f"static wide reference({kind} given) {{ wide x = given; return {reference}; }}\n"
+        + f"static {kind} second({kind} x) {{ return {other}; }}\n"
+        + f"static {kind} expansion({kind} x) {{ return formula(x{second}); }}\n"
+        + f"static wide reference({kind} given) {{ wide x = given, y = second(given); "
+        + f"return {reference}; }}\n"
         + "static double distance"
         + tail
     )
@@ -96,7 +105,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name")
     parser.add_argument("type", choices=("f32", "f64"))
-    parser.add_argument("--reference", help="C expression in x")
+    parser.add_argument("--reference", help="C expression in x (and y)")
+    parser.add_argument("--second", default="x", help="C expression in x: the second operand")
     parser.add_argument("--low")
     parser.add_argument("--high")
     parser.add_argument("--count", type=int)
@@ -108,7 +118,7 @@ def main() -> None:
     if given.low is not None:
         defines |= {"RANGE": "1", "LOW": given.low, "HIGH": given.high}
         defines["COUNT"] = str(given.count or (5000000 if not quad else 500000))
-    text = program(given.name, element, reference.replace("@", quad), defines)
+    text = program(given.name, element, reference.replace("@", quad), given.second, defines)
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "measure.cpp"
         source.write_text(text)

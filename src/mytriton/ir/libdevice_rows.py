@@ -1,84 +1,75 @@
 """The element-wise rows that only `libdevice` makes public: the rest of C's mathematics.
 
-One idea: a line a function. CUDA and hosted C++ have each under the row's own name; for LLVM it is
-an intrinsic, or a formula over other rows where LLVM has none.
+One idea: a line a function. CUDA and hosted C++ have each under the row's own name; other targets
+compute the formula of the same name in `elementary`, which needs no library and vectorises.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .elementwise import elementwise, wide
-from .expr import Expr
+from . import elementary
+from .elementwise import each, elementwise, wide
 
 
-def expm1(x: Expr) -> Expr:
-    """(u - 1) * x / log(u) with u = exp(x) rounded: the error of u cancels (W. Kahan)."""
-    u = x.exp()
-    less = u - 1.0
-    corrected = less * (x / u.log())
-    done = (u.eq(1.0)).where(x, corrected)
-    return ((x > 80.0) | (less.eq(-1.0))).where(less, done)
+def _half_turns(x: Any, ahead: int) -> Any:
+    """sin(pi x + ahead * pi/2): x modulo 2 is exact, and so is its distance to a multiple of 1/2."""
+    inside = np.fmod(x, 2.0)
+    quarter = np.rint(inside * 2.0)
+    rest = np.pi * (inside - quarter / 2.0)
+    turn = (np.nan_to_num(quarter).astype(np.int64) + ahead) % 4
+    return np.where(turn % 2, np.cos(rest), np.sin(rest)) * np.where(turn >= 2, -1.0, 1.0)
 
 
-def log1p(x: Expr) -> Expr:
-    """log(u) * x / (u - 1) with u = 1 + x rounded: the error of u cancels (W. Kahan)."""
-    u = x + 1.0
-    whole = u.eq(1.0) | u.eq(float("inf"))
-    corrected = u.log() * (x / (u - 1.0))
-    return whole.where(x, corrected)
+def _sine(x: Any) -> Any:
+    value = _half_turns(x, 0)
+    return np.where(value == 0, np.copysign(0.0, x), value)
 
 
-def cbrt(x: Expr) -> Expr:
-    """2 to the third of the binary logarithm, then two Newton steps; the sign apart."""
-    size = x.abs()
-    plain = size.eq(0.0) | size.eq(float("inf")) | size.ne(size)
-    scaled = (size < 1e-30).where(size * 2.0**90, size)
-    root = (scaled.log2() * (1.0 / 3.0)).exp2()
-    for _ in range(2):
-        root = root - (root - scaled / (root * root)) * (1.0 / 3.0)
-    root = (size < 1e-30).where(root * 2.0**-30, root)
-    return plain.where(x, (x < 0.0).where(-root, root))
+def _cosine(x: Any) -> Any:
+    return _half_turns(x, 1) + 0.0
 
 
-Row = tuple[str, str, int, Callable[..., Any], Callable[..., Any] | None, float]
-ROWS: tuple[Row, ...] = (
-    ("tan", "The tangent of x in radians.", 1, np.tan, None, 4),
-    (
-        "asin",
-        "The angle in [-π/2, π/2] whose sine is x, else NaN.",
-        1,
-        np.arcsin,
-        None,
-        2,
-    ),
-    ("acos", "The angle in [0, π] whose cosine is x, else NaN.", 1, np.arccos, None, 2),
-    ("atan", "The angle in [-π/2, π/2] whose tangent is x.", 1, np.arctan, None, 2),
-    ("atan2", "The angle of the point (y, x), in [-π, π].", 2, np.arctan2, None, 3),
-    ("sinh", "The hyperbolic sine.", 1, np.sinh, None, 3),
-    ("cosh", "The hyperbolic cosine.", 1, np.cosh, None, 2),
-    ("pow", "x to the power y, as C's pow.", 2, np.power, None, 4),
-    ("exp10", "10 to the power x.", 1, lambda x: np.power(10.0, x), None, 2),
-    ("log10", "The logarithm to base 10; -inf of 0, NaN below.", 1, np.log10, None, 2),
-    ("expm1", "exp(x) - 1, accurate near 0.", 1, np.expm1, expm1, 8),
-    ("log1p", "log(1 + x), accurate near 0.", 1, np.log1p, log1p, 8),
-    ("cbrt", "The cube root.", 1, np.cbrt, cbrt, 4),
+Meaning = Callable[..., Any]
+ROWS: tuple[tuple[str, str, int, Meaning, float], ...] = (
+    ("tan", "The tangent of x in radians.", 1, wide(np.tan), 3),
+    ("asin", "The angle whose sine is x; NaN outside [-1, 1].", 1, wide(np.arcsin), 2),
+    ("acos", "The angle in [0, π] whose cosine is x.", 1, wide(np.arccos), 2),
+    ("atan", "The angle in [-π/2, π/2] whose tangent is x.", 1, wide(np.arctan), 2),
+    ("atan2", "The angle of the point (y, x), in [-π, π].", 2, wide(np.arctan2), 2),
+    ("sinpi", "sin(π x), exact at multiples of 1/2.", 1, wide(_sine), 2),
+    ("cospi", "cos(π x), exact at multiples of 1/2.", 1, wide(_cosine), 2),
+    ("sinh", "The hyperbolic sine.", 1, wide(np.sinh), 2),
+    ("cosh", "The hyperbolic cosine.", 1, wide(np.cosh), 2),
+    ("asinh", "The inverse of sinh.", 1, wide(np.arcsinh), 3),
+    ("acosh", "The inverse of cosh, at least 0; NaN below 1.", 1, wide(np.arccosh), 3),
+    ("atanh", "The inverse of tanh; infinite at ±1.", 1, wide(np.arctanh), 3),
+    ("pow", "x to the power y, as C's pow.", 2, wide(np.power), 2),
+    ("exp10", "10 to the power x.", 1, wide(lambda x: np.power(10.0, x)), 2),
+    ("log10", "The logarithm to base 10; -inf of 0.", 1, wide(np.log10), 2),
+    ("expm1", "exp(x) - 1, accurate near 0.", 1, wide(np.expm1), 2),
+    ("log1p", "log(1 + x), accurate near 0.", 1, wide(np.log1p), 2),
+    ("cbrt", "The cube root.", 1, wide(np.cbrt), 2),
+    ("rcbrt", "1 / cbrt(x).", 1, wide(lambda x: 1.0 / np.cbrt(x)), 2),
+    ("hypot", "sqrt(x² + y²) without overflow on the way.", 2, wide(np.hypot), 2),
+    ("rhypot", "1 / hypot(x, y).", 2, wide(lambda x, y: 1.0 / np.hypot(x, y)), 2),
+    ("erfc", "1 - erf(x), accurate where that is small.", 1, each(math.erfc), 5),
 )
-"""name, documentation, arity, meaning in float64, formula (None: LLVM's intrinsic), ulp."""
+"""name, documentation, arity, meaning, ulp."""
 
-for _name, _doc, _arity, _numpy, _expand, _ulp in ROWS:
+for _name, _doc, _arity, _numpy, _ulp in ROWS:
     elementwise(
         _name,
         _doc,
         _arity,
         "f",
-        numpy=wide(_numpy),
+        numpy=_numpy,
         c=f"{_name}{{f}}({', '.join(f'{{{i}}}' for i in range(_arity))})",
-        llvm={} if _expand else {"f": f"llvm.{_name}"},
-        expand=_expand,
+        expand=getattr(elementary, _name),
         ulp=_ulp,
         cost=40,
     )

@@ -5,10 +5,45 @@ branches, so that whoever lowers it can vectorise it, with a bound on its error 
 Its constants are derived by `tools/elementary`, which also measures the bounds.
 """
 
-from .error_function import erf
-from .exponential import exp, exp2, tanh
+from .error_function import erf, erfc
+from .exponential import exp, exp2, exp10, tanh
+from .hyperbolic import acosh, asinh, atanh, cosh, expm1, sinh
 from .integers import multiply_high
-from .logarithm import log, log2
-from .trigonometric import cos, sin
+from .inverse import acos, asin, atan, atan2
+from .logarithm import log, log1p, log2, log10
+from .power import cbrt, hypot, pow, rcbrt, rhypot
+from .trigonometric import cos, cospi, sin, sinpi, tan
 
-__all__ = ["cos", "erf", "exp", "exp2", "log", "log2", "multiply_high", "sin", "tanh"]
+__all__ = [
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cbrt",
+    "cos",
+    "cosh",
+    "cospi",
+    "erf",
+    "erfc",
+    "exp",
+    "exp2",
+    "exp10",
+    "expm1",
+    "hypot",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "multiply_high",
+    "pow",
+    "rcbrt",
+    "rhypot",
+    "sin",
+    "sinh",
+    "sinpi",
+    "tan",
+    "tanh",
+]

@@ -1,12 +1,16 @@
-"""erf: an odd polynomial near 0, one minus an exponential beyond."""
+"""erf and its complement: a polynomial near 0, an exponential times a smooth function beyond.
+
+One idea: erfcx(x) = exp(x²) erfc(x) varies so little on [1/2, inf) that one polynomial in
+(x - 4) / (x + 4) gives it; exp(-x²) then needs the square of x in two floats.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from ..types import F32
-from .exponential import exp_inside
-from .formats import coefficients, polynomial, with_sign
+from .exponential import exp_inside, exp_sum
+from .formats import coefficients, in_double, polynomial, two_product, with_sign
 
 if TYPE_CHECKING:
     from ..expr import Expr
@@ -23,6 +27,19 @@ def erf(x: Expr) -> Expr:
         inside = (size > 6.0).where(6.0, size)
         small = exp_inside(-(inside * inside)) * erfcx_beyond_half(inside)
     return (size < 1.0).where(near, with_sign(1.0 - small, x))
+
+
+def erfc(x: Expr) -> Expr:
+    """Within 5 ulp: 1 - erf(x) below 1/2, exp(-x²) erfcx(x) above."""
+    if x.element == F32:
+        return in_double(erfc, x)
+    size = x.abs()
+    square = (size < 0.5).where(0.5, (size > 28.0).where(28.0, size))
+    high, low = two_product(square, square)
+    tail = exp_sum(-high, -low) * erfcx_beyond_half(square)
+    far = (x < 0.0).where(2.0 - tail, tail)
+    near = 1.0 - x.fma(polynomial(x * x, coefficients("erf", x)), x)
+    return (size < 0.5).where(near, far)
 
 
 def erfcx_beyond_half(x: Expr) -> Expr:

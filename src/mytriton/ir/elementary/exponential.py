@@ -15,10 +15,12 @@ from .formats import (
     clamp,
     coefficients,
     format_of,
+    in_double,
     odd,
     polynomial,
     power_of_two,
     quotient,
+    two_product,
     two_sum,
     with_sign,
 )
@@ -35,13 +37,18 @@ def exp(x: Expr) -> Expr:
 
 def exp_inside(x: Expr) -> Expr:
     """exp of x between -150 and 170 (f32), -1400 and 1400 (f64)."""
+    value, scale = _parts(x)
+    return value * scale * scale
+
+
+def _parts(x: Expr) -> tuple[Expr, Expr]:
+    """v and s with exp(x) = v * s * s."""
     magic = format_of(x).magic
     t = x.fma(coefficients("log2e", x)[0] / 2, magic)
     n = t - magic
     high, low = coefficients("ln2", x)
     r = n.fma(-2 * low, n.fma(-2 * high, x))
-    scale = power_of_two(t)
-    return polynomial(r, coefficients("exp", x)) * scale * scale
+    return polynomial(r, coefficients("exp", x)), power_of_two(t)
 
 
 def exp2(x: Expr) -> Expr:
@@ -84,3 +91,39 @@ def tanh(x: Expr) -> Expr:
     high, low = expm1_parts((size > 20.0).where(20.0, size) * 2.0)
     divisor, error = two_sum(high, x.full(1.0))
     return with_sign(quotient(high, low, divisor, error + low), x)
+
+
+def halved_exp(x: Expr) -> Expr:
+    """exp(x) / 2 for |x| not above 1400, f64: finite a little beyond where exp overflows."""
+    polynomial_part, scale = _parts(x)
+    return polynomial_part * (scale * 0.5) * scale
+
+
+def exp10(x: Expr) -> Expr:
+    """Within 2 ulp: exp of x ln 10 in two parts, the second a correction."""
+    if x.element == F32:
+        return in_double(exp10, x)
+    x = clamp(x, -350.0, 310.0)
+    t = x.fma(coefficients("log2_10", x)[0] / 2, format_of(x).magic)
+    n = t - format_of(x).magic
+    log10_2 = coefficients("log10_2", x)
+    rest = n.fma(-2 * log10_2[1], n.fma(-2 * log10_2[0], x))
+    ln10 = coefficients("ln10", x)
+    r, error = two_product(rest, x.full(ln10[0]))
+    return _scaled(r, rest.fma(ln10[1], error), power_of_two(t))
+
+
+def exp_sum(x: Expr, low: Expr) -> Expr:
+    """exp(x + low), f64, for a small low; x beyond the ends is clamped."""
+    x = clamp(x, -747.0, 711.0)
+    t = x.fma(coefficients("log2e", x)[0] / 2, format_of(x).magic)
+    n = t - format_of(x).magic
+    high, rest = coefficients("ln2", x)
+    r, error = two_sum(n.fma(-2 * high, x), n * (-2 * rest))
+    return _scaled(r, error + low, power_of_two(t))
+
+
+def _scaled(r: Expr, low: Expr, scale: Expr) -> Expr:
+    """exp(r + low) * scale²."""
+    value = polynomial(r, coefficients("exp", r))
+    return value.fma(low, value) * scale * scale

@@ -9,6 +9,7 @@ low bits of the sum, so rounding, "to int" and "2 to the power n" need no conver
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -123,3 +124,18 @@ def quotient(high: Expr, low: Expr, divisor: Expr, divisor_low: Expr) -> Expr:
     first = high * inverse
     rest = (-first).fma(divisor, high) + (-first).fma(divisor_low, low)
     return rest.fma(inverse, first)
+
+
+def with_sign_of(value: Expr, sign: Expr) -> Expr:
+    """value, of any sign, with the sign bit of `sign`."""
+    return with_sign(value.abs(), sign)
+
+
+def in_double(function: Callable[..., Expr], *arguments: Expr) -> Expr:
+    """The function computed in f64 and rounded to f32: within a hair of half an ulp."""
+    return function(*(x.to(F64) for x in arguments)).to(F32)
+
+
+def is_negative(x: Expr) -> Expr:
+    """Whether the sign bit is set (also of -0.0 and NaN)."""
+    return x.bits(format_of(x).signed) < 0

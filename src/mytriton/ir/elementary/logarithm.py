@@ -1,4 +1,4 @@
-"""log and log2: the exponent split off, a polynomial for the rest.
+"""Logarithms: the exponent split off, a polynomial for the rest.
 
 One idea: x = 2^e * (1 + f) with 1 + f in [2/3, 4/3) (f32) or [sqrt 1/2, sqrt 2) (f64), found by
 integer arithmetic on x's bits; log x = e ln 2 + log(1 + f).
@@ -11,7 +11,15 @@ import struct
 from typing import TYPE_CHECKING
 
 from ..types import F32
-from .formats import coefficients, format_of, polynomial
+from .formats import (
+    coefficients,
+    format_of,
+    in_double,
+    polynomial,
+    two_product,
+    two_sum,
+    with_sign_of,
+)
 
 if TYPE_CHECKING:
     from ..expr import Expr
@@ -22,23 +30,20 @@ def split(x: Expr) -> tuple[Expr, Expr]:
     row = format_of(x)
     tiny = x < row.smallest
     scaled = tiny.where(x * 2.0**row.mantissa, x)
-    single = x.element == F32
-    start = struct.unpack("<I" if single else "<Q", _pack(single))[0]
+    start = _bits(2 / 3) if x.element == F32 else _bits(math.sqrt(0.5), double=True)
     bits = scaled.bits(row.unsigned) + (row.one - start)
     fraction = (bits & ((1 << row.mantissa) - 1)) + start
-    whole = (bits >> row.mantissa) | struct.unpack(*_two_to(row.mantissa, single))[0]
+    whole = (bits >> row.mantissa) | _bits(2.0**row.mantissa, double=x.element != F32)
     bias = float(2**row.mantissa + row.bias)
     e = whole.bits(row.element) - tiny.where(x.full(bias + row.mantissa), bias)
     return e, fraction.bits(row.element) - 1.0
 
 
-def _pack(single: bool) -> bytes:
-    return struct.pack("<f", 2 / 3) if single else struct.pack("<d", math.sqrt(0.5))
-
-
-def _two_to(power: int, single: bool) -> tuple[str, bytes]:
-    number = "<f" if single else "<d"
-    return "<I" if single else "<Q", struct.pack(number, 2.0**power)
+def _bits(number: float, double: bool = False) -> int:
+    """The number's bits in f32 or f64."""
+    kinds = ("<d", "<Q") if double else ("<f", "<I")
+    bits: int = struct.unpack(kinds[1], struct.pack(kinds[0], number))[0]
+    return bits
 
 
 def specials(x: Expr, value: Expr) -> Expr:
@@ -54,18 +59,18 @@ def log(x: Expr) -> Expr:
     if x.element == F32:
         near = (f * f).fma(polynomial(f, coefficients("log", x)[2:]), f)
         return specials(x, e.fma(ln2[0], near))
-    high, low = log_near(f)
-    big = e * _short(ln2[0])
-    return specials(x, big + (high + e.fma(ln2[0] - _short(ln2[0]), low)))
+    return specials(x, _sum(e, f, log_near(f)))
 
 
-def _short(value: float) -> float:
-    """The value's leading bits, so that its product with an exponent is exact."""
-    return math.floor(value * 2.0**32) / 2.0**32
+def _sum(e: Expr, f: Expr, low: Expr) -> Expr:
+    """e ln 2 + f + low, f64: the product of e with ln 2's leading bits is exact."""
+    ln2 = coefficients("ln2", f)[0]
+    short = math.floor(ln2 * 2.0**32) / 2.0**32
+    return e * short + (f + e.fma(ln2 - short, low))
 
 
-def log_near(f: Expr) -> tuple[Expr, Expr]:
-    """log(1 + f) as a sum of a float and a small correction, f64.
+def log_near(f: Expr) -> Expr:
+    """log(1 + f) - f, f64.
 
     With s = f / (2 + f), log(1 + f) = 2 atanh(s) = f - (f²/2 - s (f²/2 + R)), R = s² * (…).
     """
@@ -73,20 +78,43 @@ def log_near(f: Expr) -> tuple[Expr, Expr]:
     z = s * s
     rest = polynomial(z, coefficients("log_atanh", f)) * z
     half = f * f * 0.5
-    return f, s * (half + rest) - half
+    return s * (half + rest) - half
+
+
+def log1p(x: Expr) -> Expr:
+    """Within 2 ulp: log(u + c) with u = 1 + x rounded and c what that dropped."""
+    if x.element == F32:
+        return in_double(log1p, x)
+    u, dropped = two_sum(x, x.full(1.0))
+    e, f = split(u)
+    value = _sum(e, f, log_near(f) + dropped / u)
+    return with_sign_of(specials(u, value), x)
 
 
 def log2(x: Expr) -> Expr:
     """Within 2 ulp; exact for powers of two."""
-    e, f = split(x)
-    log2e = coefficients("log2e", x)
     if x.element == F32:
+        e, f = split(x)
         rest = polynomial(f, coefficients("log2", x))
-        return specials(x, e + f.fma(log2e[0], f * rest))
-    high, low = log_near(f)
-    total = high + low
-    low = low - (total - high)
-    product = total * log2e[0]
-    rest = total.fma(log2e[0], -product) + total.fma(log2e[1], low * log2e[0])
-    value = e + product
-    return specials(x, value + (rest - ((value - e) - product)))
+        return specials(x, e + f.fma(coefficients("log2e", x)[0], f * rest))
+    return _to_base(x, "log2e", (1.0, 0.0))
+
+
+def log10(x: Expr) -> Expr:
+    """Within 2 ulp."""
+    if x.element == F32:
+        return in_double(log10, x)
+    high, low = coefficients("log10_2", x)
+    return _to_base(x, "log10e", (high, low))
+
+
+def _to_base(x: Expr, name: str, of_two: tuple[float, float]) -> Expr:
+    """e * log_b 2 + log(1 + f) * log_b e in double-double, f64."""
+    e, f = split(x)
+    factor = coefficients(name, x)
+    total, low = two_sum(f, log_near(f))
+    product, error = two_product(total, x.full(factor[0]))
+    rest = total.fma(factor[1], low * factor[0]) + error
+    whole, dropped = two_product(e, x.full(of_two[0]))
+    value, more = two_sum(whole, product)
+    return specials(x, value + (rest + e.fma(of_two[1], dropped) + more))

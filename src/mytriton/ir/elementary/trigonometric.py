@@ -1,4 +1,4 @@
-"""sin and cos for all arguments: exact reduction by quarter turns, then two short polynomials.
+"""sin, cos and tan for all arguments: exact reduction by quarter turns, then two short polynomials.
 
 One idea: x * (2/pi) is needed modulo 4 only, so the leading bits of 2/pi whose product with x is a
 multiple of 4 may be dropped; the rest of the bits then fit into a few words for any exponent of x.
@@ -15,7 +15,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..types import F32, F64, I64, U32, U64
-from .formats import coefficients, format_of, negate_if, odd, polynomial, two_product, two_sum
+from .formats import (
+    coefficients,
+    format_of,
+    in_double,
+    negate_if,
+    odd,
+    polynomial,
+    two_product,
+    two_sum,
+    with_sign,
+)
+from .integers import multiply_high
 from .words import PADDING, two_over_pi_words
 
 if TYPE_CHECKING:
@@ -37,6 +48,52 @@ def cos(x: Expr) -> Expr:
     value = ((quarter & 1).eq(0)).where(cosine, sine)
     sign = (quarter + 1) << format_of(x).element.bits - 2
     return negate_if(value, sign)
+
+
+def tan(x: Expr) -> Expr:
+    """Within 2 ulp for every x; NaN at infinity."""
+    if x.element == F32:
+        wide = x.to(F64)
+        quarter, r = reduce_single(wide.abs())
+        sine, cosine = _polynomials(r, r.full(0.0))
+        return negate_if(_ratio(quarter, sine, cosine), wide.bits(U64)).to(F32)
+    quarter, sine, cosine = _both(x)
+    return negate_if(_ratio(quarter, sine, cosine), x.bits(U64))
+
+
+def _ratio(quarter: Expr, sine: Expr, cosine: Expr) -> Expr:
+    even = (quarter & 1).eq(0)
+    return even.where(sine, -cosine) / even.where(cosine, sine)
+
+
+def sinpi(x: Expr) -> Expr:
+    """sin(pi x) within 2 ulp, exact at multiples of 1/2, where 0 has x's sign."""
+    if x.element == F32:
+        return in_double(sinpi, x)
+    quarter, sine, cosine = _half_turns(x)
+    even = (quarter & 1).eq(0)
+    value = negate_if(even.where(sine, cosine), quarter << 62)
+    return value.eq(0.0).where(with_sign(x.full(0.0), x), value)
+
+
+def cospi(x: Expr) -> Expr:
+    """cos(pi x) within 2 ulp, exact at multiples of 1/2."""
+    if x.element == F32:
+        return in_double(cospi, x)
+    quarter, sine, cosine = _half_turns(x)
+    even = (quarter & 1).eq(0)
+    return negate_if(even.where(cosine, sine), (quarter + 1) << 62) + 0.0
+
+
+def _half_turns(x: Expr) -> tuple[Expr, Expr, Expr]:
+    """x modulo 2 in quarter turns, sine and cosine of the rest, f64."""
+    inside = x - (x * 0.5).rint() * 2.0
+    magic = format_of(x).magic
+    t = inside.fma(2.0, magic)
+    rest = (t - magic).fma(-0.5, inside)
+    pi, low, _ = (2 * part for part in coefficients("half_pi", x))
+    r, error = two_product(rest, x.full(pi))
+    return t.bits(U64), *_polynomials(r, rest.fma(low, error))
 
 
 def _both(x: Expr) -> tuple[Expr, Expr, Expr]:
@@ -107,9 +164,9 @@ def _reduce_far(x: Expr) -> tuple[Expr, Expr, Expr]:
     position = (bits >> 52) - (1023 + 52 + 2 - PADDING)
     first, second, third = _window(position)
     product = mantissa * second
-    middle = product + mantissa.umulhi(third)
+    middle = product + multiply_high(mantissa, third)
     carry = (middle < product).where(middle.full(1), 0)
-    top = mantissa * first + mantissa.umulhi(second) + carry
+    top = mantissa * first + multiply_high(mantissa, second) + carry
     quarter = (top + (1 << 61)) >> 62
     turns, low = _fraction((top - (quarter << 62)).to(I64), middle)
     pi, pi_low, _ = coefficients("half_pi", x)

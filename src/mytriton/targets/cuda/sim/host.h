@@ -268,6 +268,18 @@ inline float __ll2float_rz(long long x) {
 
 inline float rsqrtf(float x) { return (float)(1.0 / sqrt((double)x)); }
 inline double rsqrt(double x) { return 1.0 / sqrt(x); }
+inline double rcbrt(double x) { return 1.0 / cbrt(x); }
+inline double rhypot(double x, double y) { return 1.0 / hypot(x, y); }
+inline double sinpi(double x) {  // exact at multiples of a half, where 0 has the sign of x
+    double inside = fmod(x, 2.0), quarter = rint(2.0 * inside), rest = M_PI * (inside - quarter / 2);
+    double value = (int)quarter & 1 ? cos(rest) : sin(rest);
+    return value == 0 ? copysign(0.0, x) : ((int)quarter & 3) > 1 ? -value : value;
+}
+inline double cospi(double x) { return isinf(x) ? x - x : sinpi(0.5 - fabs(fmod(x, 2.0))) + 0.0; }
+inline float rcbrtf(float x) { return (float)rcbrt((double)x); }
+inline float rhypotf(float x, float y) { return (float)rhypot((double)x, (double)y); }
+inline float sinpif(float x) { return (float)sinpi((double)x); }
+inline float cospif(float x) { return (float)cospi((double)x); }
 
 template <typename T> inline T atomicAdd(T* address, T value) {
     return cudasim::exchange(address, (T)(*address + value));
