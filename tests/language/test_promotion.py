@@ -227,3 +227,13 @@ def test_a_runtime_value_is_no_python_condition() -> None:
         trace(lambda x: bool(x > 0), VectorType((4,), tl.float32))
     with pytest.raises(CompileTypeError, match="cannot be unpacked"):
         trace(lambda x: tuple(x), VectorType((4,), tl.float32))
+
+
+def test_powers() -> None:
+    x = np.array([-2, 3], np.int32)
+    assert evaluate(lambda x: x**3, x).tolist() == [-8, 27]
+    f = np.array([2.0, 9.0], np.float32)
+    assert evaluate(lambda x: x**0.5, f)[1] == 3 and evaluate(lambda x: 2.0**x, f)[0] == 4
+    assert evaluate(abs, x).tolist() == [2, 3]
+    with pytest.raises(CompileTypeError, match="operands of type i32 are not allowed"):
+        evaluate(lambda x: x**x, x)

@@ -56,7 +56,8 @@ def round_to(element: ScalarType, value: Any, toward_zero: bool = False) -> Arra
     """
     held = held_dtype(element)
     if element.bits >= 32 and not toward_zero:
-        return np.asarray(value).astype(held)
+        with np.errstate(all="ignore"):
+            return np.asarray(value).astype(held)
     wide = np.asarray(value, np.float64)
     _, exponent = np.frexp(wide)
     least = 1 - element.bias

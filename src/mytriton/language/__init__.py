@@ -116,6 +116,8 @@ from .shapes import (
 from .tensor import tensor
 from .tuples import aggregate_replace, slice, tuple
 from .windows import (
+    _experimental_descriptor_load,
+    _experimental_descriptor_store,
     advance,
     load_tensor_descriptor,
     make_block_ptr,
@@ -124,7 +126,6 @@ from .windows import (
     tensor_descriptor,
     tensor_descriptor_type,
 )
-from .windows import load_tensor_descriptor as _experimental_descriptor_load
 from .windows import make_tensor_descriptor as _experimental_make_tensor_descriptor
 
 globals().update(math.FUNCTIONS)

@@ -67,11 +67,14 @@ def assume(cond: Any) -> None:
     """Tells the compiler that a scalar condition holds wherever the kernel gets to here."""
     condition = semantics.truth(cond)
     if shape_of(semantics.ty(condition)):
-        raise CompileValueError(f"assume: a scalar condition is needed, got {condition!r}")
+        raise CompileValueError(
+            f"assume: a scalar condition is needed, got {semantics.ty(condition)}"
+        )
     known = current().known(condition)
     if known is not None and not known:
         raise CompileValueError("assume: the condition is known to be false")
-    current().emit("assume", [condition])
+    if known is None:
+        current().emit("assume", [condition])
 
 
 @builtin

@@ -122,7 +122,8 @@ def load(
     hints = {"cache": cache, "eviction": eviction, "volatile": bool(volatile)}
     if hasattr(pointer, "load_block"):
         _refuse(mask, other)
-        return pointer.load_block(boundary_check, padding_option, hints)  # type: ignore[no-any-return]
+        block: tensor = pointer.load_block(boundary_check, padding_option, hints)
+        return block
     if boundary_check or padding_option:
         raise CompileValueError(
             "boundary_check and padding_option need a block pointer; give a mask"

@@ -373,6 +373,17 @@ def shift(name: str, symbol: str, left: Any, right: Any) -> Operand:
     return cast(emit(name, *values), element)
 
 
+def power(left: Any, right: Any) -> Operand:
+    """`**`: of floats C's pow; a small constant exponent multiplies, which ints need."""
+    left, right = plain(left), plain(right)
+    if isinstance(right, int) and 1 <= right <= 8 and not is_number(left):
+        result = left
+        for _ in range(right - 1):
+            result = binary("mul", "**", result, left)
+        return result  # type: ignore[no-any-return]
+    return binary("pow", "**", left, right)
+
+
 def compare(name: str, symbol: str, left: Any, right: Any) -> Operand:
     """A comparison; pointers compare as addresses, with each other or with ints."""
     left, right = plain(left), plain(right)

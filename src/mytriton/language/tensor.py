@@ -170,6 +170,15 @@ class tensor:
     def __rrshift__(self, other: Any) -> tensor:
         return tensor(semantics.shift("shr", ">>", other, self))
 
+    def __pow__(self, other: Any) -> tensor:
+        return tensor(semantics.power(self, other))
+
+    def __rpow__(self, other: Any) -> tensor:
+        return tensor(semantics.power(other, self))
+
+    def __abs__(self) -> tensor:
+        return tensor(emit("abs", self.handle))
+
     def __neg__(self) -> tensor:
         return tensor(semantics.negate(self))
 

@@ -354,3 +354,22 @@ def load_tensor_descriptor(desc: Any, offsets: Any) -> tensor:
 def store_tensor_descriptor(desc: Any, offsets: Any, value: Any) -> None:
     """`desc.store(offsets, value)`."""
     desc.store(offsets, value)
+
+
+def _experimental_descriptor_load(desc: Any, offsets: Any, shape: Any, dtype: Any) -> tensor:
+    """The old name of `desc.load(offsets)`; shape and dtype must be the descriptor's."""
+    return _described(desc).load(offsets)
+
+
+def _experimental_descriptor_store(desc: Any, value: Any, offsets: Any) -> None:
+    """The old name of `desc.store(offsets, value)`."""
+    _described(desc).store(offsets, value)
+
+
+def _described(desc: Any) -> tensor_descriptor:
+    if not isinstance(desc, tensor_descriptor):
+        raise CompileTypeError(
+            f"a tensor descriptor is needed (tl.make_tensor_descriptor), got {desc!r}; descriptors"
+            " that the host wrote into memory for TMA cannot be read"
+        )
+    return desc

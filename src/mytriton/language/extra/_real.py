@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...ir.libdevice_rows import ROWS
 from ...ir.ops import TABLE
 from ...ir.types import I64
 from ..blocks import cast, clamp, maximum, minimum, where
@@ -16,9 +17,9 @@ from ..math import FUNCTIONS, function_of
 from ..tensor import tensor
 from ._bits import copysign, floats, together
 
-_TRIGONOMETRIC = ("tan", "tanh", "asin", "acos", "atan", "atan2", "sinh", "cosh")
-_OTHER = ("pow", "exp10", "log10", "expm1", "log1p", "cbrt", "rint", "trunc", "mod")
-PLAIN = FUNCTIONS | {name: function_of(TABLE[name]) for name in _TRIGONOMETRIC + _OTHER}
+LIBDEVICE = tuple(row[0] for row in ROWS)
+_OTHERS = ("tanh", "rint", "trunc", "mod")
+PLAIN = FUNCTIONS | {name: function_of(TABLE[name]) for name in (*_OTHERS, *LIBDEVICE)}
 """The functions that are rows, by name."""
 PLAIN |= {"max": maximum, "min": minimum, "fmax": maximum, "fmin": minimum}
 
@@ -37,7 +38,6 @@ def _fast_divide(arg0: Any, arg1: Any) -> tensor:
 FAST["fast_dividef"] = _fast_divide
 
 _abs, _sqrt, _rint, _trunc = (PLAIN[name] for name in ("abs", "sqrt", "rint", "trunc"))
-_log, _log1p, _sin, _cos = (PLAIN[name] for name in ("log", "log1p", "sin", "cos"))
 INF = float("inf")
 
 
@@ -118,72 +118,7 @@ def remainder(arg0: Any, arg1: Any) -> tensor:
     return where(odd, (x - x) / (y - y), where(result == 0, copysign(0.0, x), result))
 
 
-# -- angles in half turns
-
-
-def _half_turns(x: tensor) -> tuple[tensor, tensor]:
-    """x modulo 2 as (quarter turns nearest, rest in [-0.25, 0.25]), both exact."""
-    whole = fmod(x, 2.0)
-    quarters = _rint(whole * 2.0)
-    return quarters, whole - quarters * 0.5
-
-
-@builtin
-def sinpi(arg0: Any) -> tensor:
-    """sin(π x), exact where x is a multiple of a half."""
-    x = floats(arg0, "sinpi")
-    quarters, rest = _half_turns(x)
-    turn = cast(quarters, I64) & 3
-    angle = rest * 3.141592653589793
-    value = where((turn & 1) == 0, _sin(angle), _cos(angle))
-    signed = where(turn >= 2, -value, value)
-    return where(rest + quarters * 0.5 == 0, copysign(0.0, x), signed)
-
-
-@builtin
-def cospi(arg0: Any) -> tensor:
-    """cos(π x), exact where x is a multiple of a half."""
-    x = floats(arg0, "cospi")
-    quarters, rest = _half_turns(x)
-    turn = (cast(quarters, I64) + 1) & 3
-    angle = rest * 3.141592653589793
-    value = where((turn & 1) == 0, _sin(angle), _cos(angle))
-    return where(turn >= 2, -value, value) + 0.0
-
-
-# -- inverse hyperbolic functions
-
-
-@builtin
-def asinh(arg0: Any) -> tensor:
-    """The inverse of sinh."""
-    x = floats(arg0, "asinh")
-    a = _abs(x)
-    small = minimum(a, 1e9)
-    square = small * small
-    near = _log1p(small + square / (1.0 + _sqrt(1.0 + square)))
-    value = where(a > 1e9, _log(a) + 0.6931471805599453, near)
-    return copysign(where(a != a, a, value), x)
-
-
-@builtin
-def acosh(arg0: Any) -> tensor:
-    """The inverse of cosh, at least 0; NaN below 1."""
-    x = floats(arg0, "acosh")
-    t = where(x > 1e9, 0.0, x - 1.0)
-    near = _log1p(t + _sqrt(t * (2.0 + t)))
-    return where(x > 1e9, _log(x) + 0.6931471805599453, near)
-
-
-@builtin
-def atanh(arg0: Any) -> tensor:
-    """The inverse of tanh; infinite at ±1, NaN beyond."""
-    x = floats(arg0, "atanh")
-    a = _abs(x)
-    return copysign(0.5 * _log1p(2.0 * a / (1.0 - a)), x)
-
-
-# -- roots and norms
+# -- norms
 
 
 def _norm(values: list[tensor]) -> tensor:
@@ -202,12 +137,6 @@ def _norm(values: list[tensor]) -> tensor:
 
 
 @builtin
-def hypot(arg0: Any, arg1: Any) -> tensor:
-    """sqrt(x² + y²) without overflow on the way; infinite if either is, even beside NaN."""
-    return _norm(together(floats(arg0, "hypot"), arg1, name="hypot"))
-
-
-@builtin
 def norm3d(arg0: Any, arg1: Any, arg2: Any) -> tensor:
     """The length of a vector of three."""
     return _norm(together(floats(arg0, "norm3d"), arg1, arg2, name="norm3d"))
@@ -220,12 +149,6 @@ def norm4d(arg0: Any, arg1: Any, arg2: Any, arg3: Any) -> tensor:
 
 
 @builtin
-def rhypot(arg0: Any, arg1: Any) -> tensor:
-    """1 / hypot(x, y)."""
-    return 1.0 / hypot(arg0, arg1)
-
-
-@builtin
 def rnorm3d(arg0: Any, arg1: Any, arg2: Any) -> tensor:
     """1 / norm3d(x, y, z)."""
     return 1.0 / norm3d(arg0, arg1, arg2)
@@ -235,9 +158,3 @@ def rnorm3d(arg0: Any, arg1: Any, arg2: Any) -> tensor:
 def rnorm4d(arg0: Any, arg1: Any, arg2: Any, arg3: Any) -> tensor:
     """1 / norm4d(x, y, z, w)."""
     return 1.0 / norm4d(arg0, arg1, arg2, arg3)
-
-
-@builtin
-def rcbrt(arg0: Any) -> tensor:
-    """1 / cbrt(x)."""
-    return 1.0 / PLAIN["cbrt"](arg0)

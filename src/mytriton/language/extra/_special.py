@@ -18,10 +18,10 @@ from ..blocks import cast, full, where
 from ..constexpr import builtin
 from ..tensor import tensor
 from ._bits import floats
-from ._real import PLAIN, isinf, sinpi
+from ._real import PLAIN, isinf
 
 _abs, _exp, _log, _sqrt, _fma = (PLAIN[name] for name in ("abs", "exp", "log", "sqrt", "fma"))
-_floor, _pow, _erf, _minimum = (PLAIN[name] for name in ("floor", "pow", "erf", "min"))
+_floor, _pow, _erf, _erfc = (PLAIN[name] for name in ("floor", "pow", "erf", "erfc"))
 _HALF_ROOT = math.sqrt(0.5)
 INF, NAN, PI = float("inf"), float("nan"), math.pi
 
@@ -74,23 +74,6 @@ def _gauss(a: Any) -> Any:
     """exp(-a²) with the rounding of the square put back."""
     square = a * a
     return _exp(-square) * (1.0 - _fma(a, a, -square))
-
-
-def _erfc_of_positive(a: Any) -> Any:
-    near = where(a > 30.0, 30.0, a)
-    return where(a > 27.3, 0.0, _scaled_erfc(near) * _gauss(near))
-
-
-def _erfc(x: Any) -> Any:
-    tail = _erfc_of_positive(_abs(x))
-    value = where(x < 0, 2.0 - tail, tail)
-    return where(x != x, x, value)
-
-
-@in_double
-def erfc(x: Any) -> Any:
-    """1 - erf(x), accurate where that is small."""
-    return _erfc(x)
 
 
 @in_double
@@ -179,7 +162,7 @@ def tgamma(x: Any) -> Any:
     for n in range(1, 22):
         factorial = factorial * n
         exact = where(y == n + 1.0, factorial, exact)
-    lower = PI / (sinpi(x) * exact)
+    lower = PI / (PLAIN["sinpi"](x) * exact)
     value = where(mirrored, lower, exact)
     pole = (x < 0) & ((x == _floor(x)) | isinf(x))
     return where(pole, NAN, where(x == 0, 1.0 / x, value))
@@ -193,6 +176,6 @@ def lgamma(x: Any) -> Any:
     t, series = _lanczos(where(isinf(y), 1.0, y))
     upper = (y - 0.5) * _log(t) - t + _log(series)
     upper = where((y == 1.0) | (y == 2.0), 0.0, where(isinf(y), INF, upper))
-    lower = math.log(PI) - _log(_abs(sinpi(x))) - upper
+    lower = math.log(PI) - _log(_abs(PLAIN["sinpi"](x))) - upper
     pole = (x <= 0) & (x == _floor(x))
     return where(pole | isinf(x), INF, where(mirrored, lower, upper))
