@@ -7,6 +7,7 @@ before and after a pass.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from random import Random
 from typing import Any
 
 from hypothesis import strategies as st
@@ -62,20 +63,23 @@ class RawBuilder(Builder):
 
 
 class Writer:
-    """Writes one program with a hypothesis `draw`; `pool` holds the values in scope."""
+    """Writes one program; `pick(low, high)` makes its choices, `pool` holds the values in scope."""
 
-    def __init__(self, draw: Any) -> None:
-        self.draw = draw
+    def __init__(self, pick: Callable[[int, int], int]) -> None:
+        self.pick = pick
         self.builder = RawBuilder(where=())
         self.params = program("").params
         self.pool: list[Operand] = [self.params[4]]
 
     def choose(self, items: Sequence[Any]) -> Any:
-        return items[self.draw(st.integers(0, len(items) - 1))]
+        return items[self.pick(0, len(items) - 1)]
 
     def function(self, size: int) -> Function:
         with using(self.builder):
-            self.pool += [emit("program_id", axis=0), emit("arange", start=0, end=8)]
+            lanes = emit("arange", start=0, end=8)
+            loaded = emit("load", emit("addptr", self.params[0], lanes), None, None)
+            shaped = [emit("reshape", v, shape=(4, 2)) for v in (lanes, loaded)]
+            self.pool += [emit("program_id", axis=0), lanes, loaded, *shaped]
             self.block(size, depth=2)
             for value in self.pool[-3:]:
                 self.store(value)
@@ -84,10 +88,10 @@ class Writer:
     def block(self, size: int, depth: int) -> None:
         """Some statements; their values stay in the pool."""
         statements = [self.arithmetic] * 6 + [self.cast, self.shape, self.load, self.choice]
-        statements += [self.store_one, self.arange, self.reduction]
+        statements += [self.shape, self.shape, self.store_one, self.arange, self.reduction]
         if depth:
             statements += [self.loop, self.branch, self.wait]
-        for _ in range(self.draw(st.integers(1, size))):
+        for _ in range(self.pick(1, size)):
             statement = self.choose(statements)
             if statement in (self.loop, self.branch, self.wait):
                 statement(depth - 1)
@@ -200,7 +204,7 @@ class Writer:
         return self.builder.region(kind, params, write)
 
     def carried(self) -> list[Operand]:
-        return [self.choose(self.pool) for _ in range(self.draw(st.integers(0, 2)))]
+        return [self.choose(self.pool) for _ in range(self.pick(0, 2))]
 
     def again(self, values: Sequence[Any]) -> list[Operand]:
         """Values of the same types, to yield."""
@@ -251,5 +255,11 @@ def _allows(name: str, element: Any) -> bool:
 
 @st.composite
 def programs(draw: Any, size: int = 8) -> Function:
-    """A random program of some `size` statements at each level."""
-    return Writer(draw).function(size)
+    """A random program of at most `size` statements at top level, that can be made smaller."""
+    return Writer(lambda low, high: draw(st.integers(low, high))).function(size)
+
+
+def large_program(seed: int, size: int = 40) -> Function:
+    """A random program of `size` or so statements at top level."""
+    random = Random(seed)
+    return Writer(random.randint).function(size)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mytriton.ir.check import check
 from mytriton.ir.nodes import Function
@@ -18,7 +19,7 @@ from mytriton.passes.order import order
 from mytriton.passes.pipeline import optimize
 from mytriton.passes.simplify import simplify
 from tests.ir.corpus import corpus, run, same_meaning
-from tests.passes.programs import programs
+from tests.passes.programs import large_program, programs
 from tests.passes.test_facts import run_checked
 
 PASSES = (simplify, drop_dead, hoist, order, optimize)
@@ -45,10 +46,21 @@ def test_passes_keep_the_meaning_of_random_programs(function: Function) -> None:
     passes_keep(function)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_passes_keep_the_meaning_of_large_programs(seed: int) -> None:
+    passes_keep(large_program(seed))
+
+
 @pytest.mark.fuzz
 @given(programs(size=14))
 def test_passes_keep_the_meaning_of_many_random_programs(function: Function) -> None:
     passes_keep(function)
+
+
+@pytest.mark.fuzz
+@given(st.integers(12, 10**9))
+def test_passes_keep_the_meaning_of_many_large_programs(seed: int) -> None:
+    passes_keep(large_program(seed))
 
 
 @pytest.mark.parametrize("name", corpus())
