@@ -181,7 +181,7 @@ def run_time_index(x, n):
 
 @wrong("Python int")
 def python_range_of_run_time(x, n):
-    values = [i for i in range(n)]  # wrong
+    values = [i + 1 for i in range(n)]  # wrong
     tl.store(x, values[0])
 
 
@@ -392,7 +392,7 @@ def has_try(x, n):
     try:  # wrong
         tl.store(x, 1.0)
     except ValueError:
-        pass
+        tl.store(x, 2.0)
 
 
 @wrong("`with`")

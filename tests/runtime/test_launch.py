@@ -187,14 +187,14 @@ def test_wrong_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], words: s
 
 def test_annotations_win() -> None:
     @triton.jit
-    def kernel(out, n: tl.int64, h: tl.float16, p: "*fp16", q: tl.const):
+    def kernel(out, n: tl.int64, h: tl.float16, p: "*fp16", q: tl.const):  # noqa: F722
         tl.store(out, n)
 
     arrays = np.zeros(4, np.int64), np.zeros(4, np.int16), np.zeros(4, np.float32)
     launched = kernel[(1,)](arrays[0], 5, 1, *arrays[1:])
     assert [str(p.ty) for p in launched.traced.params][1:4] == ["i64", "f16", "ptr<f16>"]
     assert launched.traced.params[4].ty.const
-    with pytest.raises(TypeError, match="n: int64 is annotated, got 1.5"):
+    with pytest.raises(TypeError, match=r"n: int64 is annotated, got 1\.5"):
         kernel[(1,)](arrays[0], 1.5, 1, *arrays[1:])
     with pytest.raises(TypeError, match="p: an array is needed"):
         kernel[(1,)](arrays[0], 5, 1, 2, arrays[2])

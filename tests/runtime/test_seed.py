@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -163,7 +162,9 @@ def test_constexprs_of_other_kinds_are_refused(value: object) -> None:
 
 
 def test_number_types() -> None:
-    def ty(value: object, kernel: Callable = triton.jit(lambda_store)) -> str:
+    kernel = triton.jit(store_as_int64)
+
+    def ty(value: object) -> str:
         out = np.zeros(1, np.int64)
         return str(kernel[(1,)](out, value).traced.params[1].ty)
 
@@ -176,7 +177,7 @@ def test_number_types() -> None:
         ty(2**64)
 
 
-def lambda_store(out, value):
+def store_as_int64(out, value):
     tl.store(out, value.to(tl.int64))
 
 
