@@ -17,7 +17,7 @@ from .elementwise import each, elementwise, wide
 
 
 def _half_turns(x: Any, ahead: int) -> Any:
-    """sin(pi x + ahead * pi/2): x modulo 2 is exact, and so is its distance to a multiple of 1/2."""
+    """sin(pi x + ahead * pi/2): x modulo 2 is exact, and so is its distance to a half."""
     inside = np.fmod(x, 2.0)
     quarter = np.rint(inside * 2.0)
     rest = np.pi * (inside - quarter / 2.0)

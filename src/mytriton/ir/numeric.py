@@ -55,17 +55,16 @@ def round_to(element: ScalarType, value: Any, toward_zero: bool = False) -> Arra
     else the largest.
     """
     held = held_dtype(element)
-    if element.bits >= 32 and not toward_zero:
-        with np.errstate(all="ignore"):
-            return np.asarray(value).astype(held)
-    wide = np.asarray(value, np.float64)
-    _, exponent = np.frexp(wide)
-    least = 1 - element.bias
-    quantum = np.ldexp(1.0, np.maximum(exponent - 1, least) - element.mantissa)
     with np.errstate(all="ignore"):
+        if element.bits >= 32 and not toward_zero:
+            return np.asarray(value).astype(held)
+        wide = np.asarray(value, np.float64)
+        _, exponent = np.frexp(wide)
+        least = 1 - element.bias
+        quantum = np.ldexp(1.0, np.maximum(exponent - 1, least) - element.mantissa)
         steps = wide / quantum
         rounded = (np.trunc(steps) if toward_zero else np.rint(steps)) * quantum
-    return _limit(element, wide, rounded, toward_zero).astype(held)
+        return _limit(element, wide, rounded, toward_zero).astype(held)
 
 
 def _limit(element: ScalarType, wide: Array, rounded: Array, toward_zero: bool) -> Array:
