@@ -8,8 +8,8 @@ compile_nvrtc(source.text, "sm_80")  # needs no GPU launch(source, (4, 1, 1), ar
 from __future__ import annotations
 
 from . import control, memory, report, values
+from .driver import launch
 from .lane import generate
-from .launch import launch
 from .nvrtc import Compiled, NvrtcError, compile_nvrtc
 from .source import CudaSource, Parameter
 

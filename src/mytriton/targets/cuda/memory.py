@@ -68,29 +68,55 @@ def store(lane: Lane, op: Op) -> None:
 # -- atomics
 
 
+INTS = ("i32", "u32", "u64")
+NATIVE = {
+    "add": ("atomicAdd", (*INTS, "f32", "f64")),
+    "max": ("atomicMax", (*INTS, "i64")),
+    "min": ("atomicMin", (*INTS, "i64")),
+    "and": ("atomicAnd", INTS),
+    "or": ("atomicOr", INTS),
+    "xor": ("atomicXor", INTS),
+    "xchg": ("atomicExch", (*INTS, "f32")),
+    "cas": ("atomicCAS", INTS),
+}
+"""CUDA's own atomic of each kind, and the types that it takes; the prelude's takes all others."""
+
+
+def atomic_call(kind: str, element: Element, address: str, values: Sequence[str]) -> str:
+    """The call that does it: CUDA's own where there is one, for i64 that of u64."""
+    name, types = NATIVE[kind]
+    if element.ir in types:
+        return f"{name}({', '.join([address, *values])})"
+    if element.ir == "i64":
+        unsigned = [f"(unsigned long long){value}" for value in values]
+        given = ", ".join([f"(unsigned long long*){address}", *unsigned])
+        return f"(long long){name}({given})"
+    return f"atomic_{kind}({', '.join([address, *values])})"
+
+
 @rule("atomic")
 def atomic(lane: Lane, op: Op) -> None:
     _, value, mask = op.operands
-    _atomic(lane, op, f"atomic_{attribute(op, 'kind')}", [value], mask)
+    _atomic(lane, op, attribute(op, "kind"), [value], mask)
 
 
 @rule("atomic_cas")
 def atomic_cas(lane: Lane, op: Op) -> None:
-    _atomic(lane, op, "atomic_cas", op.operands[1:], None)
+    _atomic(lane, op, "cas", op.operands[1:], None)
 
 
-def _atomic(lane: Lane, op: Op, name: str, values: Sequence[Operand], mask: Operand) -> None:
+def _atomic(lane: Lane, op: Op, kind: str, values: Sequence[Operand], mask: Operand) -> None:
     """The call, between the fences that `sem` asks for; a scalar one by thread 0."""
     pointer, result = op.operands[0], op.results[0]
     alone = lane.is_uniform(result) and lane.threads > 1
     if not alone:
         ordered(lane, pointer, writes=True)
-    address = reference(lane.pointer(pointer))
-    call = f"{name}({', '.join([address, *(bare(lane.expression(value)) for value in values)])})"
+    texts = [lane.expression(value) for value in values]
+    element = pointee(pointer)
+    call = atomic_call(kind, element, reference(lane.pointer(pointer)), texts)
     if mask is not None and result in lane.used:
-        call = f"({lane.expression(mask)} ? {call} : {zero(pointee(pointer))})"
-    fence = f"fence_{attribute(op, 'scope')}();"
-    sem = attribute(op, "sem")
+        call = f"({lane.expression(mask)} ? {call} : {zero(element)})"
+    fence, sem = f"fence_{attribute(op, 'scope')}();", attribute(op, "sem")
     before = [fence] if sem in ("release", "acq_rel") else []
     after = [fence] if sem in ("acquire", "acq_rel") else []
     if alone:

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from ...ir.nodes import Const, Op, Operand, Param, Region, Value, walk
 from ...ir.types import VectorType, element_of, shape_of
 
-
 Roots = Set[Param] | None
 """The pointer parameters that an address may be based on; None: it may be any address."""
 

@@ -332,43 +332,11 @@ __device__ inline Value atomic_update(T* address, Value value, Combine combine) 
 template <typename T, typename Value> __device__ inline Value atomic_add(T* address, Value value) {
     return atomic_update(address, value, [](Value x, Value y) { return x + y; });
 }
-__device__ inline int atomic_add(int* address, int value) {
-    return atomicAdd(address, value);
-}
-__device__ inline unsigned int atomic_add(unsigned int* address, unsigned int value) {
-    return atomicAdd(address, value);
-}
-__device__ inline long long atomic_add(long long* address, long long value) {
-    return (long long)atomicAdd((unsigned long long*)address, (unsigned long long)value);
-}
-__device__ inline unsigned long long atomic_add(
-    unsigned long long* address, unsigned long long value) {
-    return atomicAdd(address, value);
-}
-__device__ inline float atomic_add(float* address, float value) {
-    return atomicAdd(address, value);
-}
-__device__ inline double atomic_add(double* address, double value) {
-    return atomicAdd(address, value);
-}
 
 // --- atomic_max
 // Writes the greater one of memory and the value; gives the old value.
 template <typename T, typename Value> __device__ inline Value atomic_max(T* address, Value value) {
     return atomic_update(address, value, [](Value x, Value y) { return maximum(x, y); });
-}
-__device__ inline int atomic_max(int* address, int value) {
-    return atomicMax(address, value);
-}
-__device__ inline unsigned int atomic_max(unsigned int* address, unsigned int value) {
-    return atomicMax(address, value);
-}
-__device__ inline long long atomic_max(long long* address, long long value) {
-    return atomicMax(address, value);
-}
-__device__ inline unsigned long long atomic_max(
-    unsigned long long* address, unsigned long long value) {
-    return atomicMax(address, value);
 }
 
 // --- atomic_min
@@ -376,30 +344,11 @@ __device__ inline unsigned long long atomic_max(
 template <typename T, typename Value> __device__ inline Value atomic_min(T* address, Value value) {
     return atomic_update(address, value, [](Value x, Value y) { return minimum(x, y); });
 }
-__device__ inline int atomic_min(int* address, int value) {
-    return atomicMin(address, value);
-}
-__device__ inline unsigned int atomic_min(unsigned int* address, unsigned int value) {
-    return atomicMin(address, value);
-}
-__device__ inline long long atomic_min(long long* address, long long value) {
-    return atomicMin(address, value);
-}
-__device__ inline unsigned long long atomic_min(
-    unsigned long long* address, unsigned long long value) {
-    return atomicMin(address, value);
-}
 
 // --- atomic_and
 // Bitwise and into memory; gives the old value.
 template <typename T, typename Value> __device__ inline Value atomic_and(T* address, Value value) {
     return atomic_update(address, value, [](Value x, Value y) { return x & y; });
-}
-__device__ inline int atomic_and(int* address, int value) {
-    return atomicAnd(address, value);
-}
-__device__ inline unsigned int atomic_and(unsigned int* address, unsigned int value) {
-    return atomicAnd(address, value);
 }
 
 // --- atomic_or
@@ -407,23 +356,11 @@ __device__ inline unsigned int atomic_and(unsigned int* address, unsigned int va
 template <typename T, typename Value> __device__ inline Value atomic_or(T* address, Value value) {
     return atomic_update(address, value, [](Value x, Value y) { return x | y; });
 }
-__device__ inline int atomic_or(int* address, int value) {
-    return atomicOr(address, value);
-}
-__device__ inline unsigned int atomic_or(unsigned int* address, unsigned int value) {
-    return atomicOr(address, value);
-}
 
 // --- atomic_xor
 // Bitwise exclusive or into memory; gives the old value.
 template <typename T, typename Value> __device__ inline Value atomic_xor(T* address, Value value) {
     return atomic_update(address, value, [](Value x, Value y) { return x ^ y; });
-}
-__device__ inline int atomic_xor(int* address, int value) {
-    return atomicXor(address, value);
-}
-__device__ inline unsigned int atomic_xor(unsigned int* address, unsigned int value) {
-    return atomicXor(address, value);
 }
 
 // --- atomic_xchg

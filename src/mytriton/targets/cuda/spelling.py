@@ -105,8 +105,8 @@ noexcept not not_eq nullptr operator or or_eq private protected public register 
 return short signed sizeof static static_assert static_cast struct switch template this thread_local
 throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor
 xor_eq blockDim blockIdx gridDim threadIdx warpSize main printf memcpy memset malloc free clock
-errno stdin stdout stderr NULL NAN INFINITY EOF min max abs labs llabs fmin fmax half rhypot round
-lround ldexp
+errno stdin stdout stderr NULL NAN INFINITY EOF min max abs labs llabs fmin fmax fminf fmaxf half
+round lround ldexp
 """
 """What is a keyword of C++, or declared before a kernel by NVRTC or by the host's headers."""
 

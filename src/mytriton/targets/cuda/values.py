@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...ir.nodes import Const, Op, Operand, Value, walk
+from ...ir.nodes import Const, Op, Operand, Param, Value, walk
 from ...ir.ops import TABLE, Elementwise, attribute
 from ...ir.types import (
     F32,
@@ -21,7 +21,6 @@ from ...ir.types import (
     Element,
     PointerType,
     ScalarType,
-    Type,
     compute_type,
     element_of,
 )
@@ -225,23 +224,26 @@ def addptr(lane: Lane, op: Op) -> None:
 
 def total(index: str, offset: str, op: Op) -> str:
     """The sum of an index so far and one more offset: in 64 bits, as addresses add, unless both
-    are small constants."""
-    last = op.operands[1]
-    if re.fullmatch(r"[-+() \d]+", index) and isinstance(last, Const):
-        whole = sum(map(int, re.findall(r"-?\d+", index))) + last.value
-        small = I32.min_int <= whole <= I32.max_int
+    stay inside 32."""
+    if all(map(_is_number, op.operands[1:])) and re.fullmatch(r"[-+() \d]+", index):
+        whole = sum(map(int, re.findall(r"-?\d+", index))) + int(offset)
+        plain = I32.min_int <= whole <= I32.max_int
     else:
-        small = False
-    wide = any(element_of(ty).bits == 64 for ty in offset_types(op)) or "(long long)" in index
-    return f"({index} + {offset})" if small or wide else f"((long long){index} + {offset})"
+        plain = all(map(stays_inside, offsets(op)))
+    wide = any(element_of(o.ty).bits == 64 for o in offsets(op)) or "(long long)" in index
+    return f"({index} + {offset})" if plain or wide else f"((long long){index} + {offset})"
 
 
-def offset_types(op: Op) -> Iterator[Type]:
-    """The types of the offsets that are added up in an address, last first."""
+def _is_number(operand: Operand) -> bool:
+    return isinstance(operand, Const) and element_of(operand.ty) == I32
+
+
+def offsets(op: Op) -> Iterator[Value | Param | Const]:
+    """The offsets that are added up in an address, last first."""
     pointer: Operand = op.results[0]
     while isinstance(pointer, Value) and pointer.op.name in ("addptr", *SAME):
         if pointer.op.name == "addptr" and (offset := pointer.op.operands[1]) is not None:
-            yield offset.ty
+            yield offset
         pointer = pointer.op.operands[0]
 
 

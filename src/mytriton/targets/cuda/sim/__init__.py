@@ -20,7 +20,7 @@ from ....errors import KernelAssertionError
 from ...memory import Argument
 from ..prelude import host_text
 from ..source import CudaSource
-from .build import build
+from . import build
 
 HOST = (Path(__file__).parent / "host.h").read_text()
 ORDERS = ("forward", "reverse", "shuffle")
@@ -44,7 +44,7 @@ def run(
     "shuffle". Raises KernelAssertionError where a device assert fails or threads wait for each
     other in vain, CompileError where there is no C++ compiler.
     """
-    entry = build(host_program(source)).mytriton_run
+    entry = build.build(host_program(source)).mytriton_run
     entry.restype = ctypes.c_char_p
     held = [p.pack(argument) for argument, p in zip(arguments, source.parameters, strict=True)]
     addresses = (ctypes.c_void_p * len(held))(*(array.ctypes.data for array in held))
@@ -59,7 +59,7 @@ def run(
 def resident(source: CudaSource) -> int:
     """How many blocks run side by side: 0 where no thread waits for another, several where programs
     may."""
-    spins = "while (" in source.kernel and re.search(r"\b(atomic_|volatile_load)", source.kernel)
+    spins = "while (" in source.kernel and re.search(r"\b(atomic|volatile_load)", source.kernel)
     if spins:
         return max(1, RESIDENT_THREADS // source.threads_per_block)
     return 1 if "__syncthreads()" in source.kernel else 0
@@ -81,7 +81,7 @@ def host_program(source: CudaSource) -> str:
 extern "C" __attribute__((visibility("default"))) const char* mytriton_run(
     void** given, const unsigned int* grid, unsigned int threads, unsigned int resident, int order,
     unsigned int seed) {{
-    auto kernel = [](void** given) {{ {source.name}({", ".join(given)}); }};
-    return cudasim::launch(kernel, given, grid, threads, resident, order, seed);
+    auto mytriton_kernel = [](void** given) {{ {source.name}({", ".join(given)}); }};
+    return cudasim::launch(mytriton_kernel, given, grid, threads, resident, order, seed);
 }}
 """
