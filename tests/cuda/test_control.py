@@ -195,3 +195,29 @@ def test_an_if_without_else_has_none(nvrtc):
     )
     assert "else" not in source.text
     nvrtc(source)
+
+
+def test_a_function_of_scalars_on_every_element():
+    """Each thread takes its own way through the function's branches."""
+    function = ssa("""
+        k(x: ptr<i32>, out: ptr<i32>) {
+            %0 = arange {start=0, end=16} : vector<16 x i32>
+            %1 = addptr x, %0 : vector<16 x ptr<i32>>
+            %2 = load %1, none, none : vector<16 x i32>
+            %7 = map %2 : vector<16 x i32> (%3 a : i32) {
+                %4 = cmp_lt %3, 0 : bool
+                %6 = if %4 : i32 {
+                    %5 = neg %3 : i32
+                    yield %5
+                } else {
+                    yield 7
+                }
+                yield %6
+            }
+            %8 = addptr out, %0 : vector<16 x ptr<i32>>
+            store %8, %7, none
+        }
+    """)
+    x = np.arange(-8, 8, dtype=np.int32)
+    _, out = agree(function, x, np.zeros(16, np.int32))
+    assert np.array_equal(out, np.where(x < 0, -x, 7))

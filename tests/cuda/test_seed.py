@@ -136,6 +136,7 @@ def test_program_ids_and_extents_of_all_axes(nvrtc):
     [
         (1.0, "1.0f"),
         (0.1, "0.1f"),
+        (float(np.float32(0.1)), "0.1f"),
         (-1.5, "-1.5f"),
         (1e-20, "1e-20f"),
         (-0.0, "-0.0f"),

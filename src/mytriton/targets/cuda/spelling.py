@@ -12,6 +12,7 @@ import math
 import re
 
 from ...ir.ops import TABLE
+from ...ir.text import float_text
 from ...ir.types import F32, F64, Element, PointerType, ScalarType, Type, compute_type, element_of
 from .prelude import SECTIONS
 
@@ -85,7 +86,7 @@ def _real(value: float, element: Element) -> str:
     if math.isinf(value):
         infinity = _bits(double, "7f800000", "7ff0000000000000")
         return infinity if value > 0 else f"(-{infinity})"
-    return repr(value) if double else f"{value}f"
+    return repr(value) if double else f"{float_text(value, F32)}f"
 
 
 def _bits(double: bool, single: str, wide: str) -> str:
