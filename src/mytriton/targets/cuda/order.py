@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from ...ir.nodes import Const, Op, Operand, Param, Region, Value, walk
 from ...ir.types import VectorType, element_of, shape_of
 
-Roots = Set[Param] | None
+Roots = frozenset[Param] | None
 """The pointer parameters that an address may be based on; None: it may be any address."""
 
 
@@ -52,7 +52,7 @@ class Order:
     def __init__(self, params: Sequence[Param], threads: int) -> None:
         self.alone = threads == 1
         self.pending: tuple[Access, ...] = ()
-        self.roots: dict[Param, Roots] = {param: {param} for param in params}
+        self.roots: dict[Param, Roots] = {p: frozenset({p}) for p in params}
 
     def before(self, pointer: Operand, writes: bool) -> bool:
         """Records an access; whether a barrier must stand before it."""
@@ -126,7 +126,7 @@ class Order:
 
 def united(several: Sequence[Roots]) -> Roots:
     """All the roots; None as soon as one of them is."""
-    union: set[Param] = set()
+    union: frozenset[Param] = frozenset()
     for roots in several:
         if roots is None:
             return None
