@@ -131,8 +131,8 @@ class Expressions(ast.NodeTransformer):
             last = position == len(node.ops) - 1
             name = self.fresh()
             kept = right if last else ast.NamedExpr(ast.Name(name, ast.Store()), right)
-            link = place(ast.Compare(left, [op], [kept]), node)
-            result = link if result is None else self.chain("and", result, link, node)  # type: ignore
+            link: Any = place(ast.Compare(left, [op], [kept]), node)
+            result = link if result is None else self.chain("and", result, link, node)
             left = ast.Name(name, ast.Load())
             place(left, right)
         return result  # type: ignore[no-any-return]

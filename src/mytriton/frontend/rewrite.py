@@ -194,8 +194,7 @@ class Statements:
         body = [_symbolic(state, "enter", names, node.iter), *body]
         body.append(_symbolic(state, "leave", (), node.iter))
         if self.sites[site].flags:
-            flags: list[ast.expr] = [ast.Name(name, ast.Load()) for name in node.flags]  # type: ignore
-            stop = _method(state, "stop", [ast.Tuple(flags, ast.Load())])
+            stop = _method(state, "stop", [_flags(self.sites[site].flags)])
             body.append(_if(stop, [ast.Break()], node.iter))
         loop = ast.For(ast.Name(HIDDEN, ast.Store()), ast.Name(state, ast.Load()), body, [])
         place(loop, node.iter)
@@ -205,8 +204,7 @@ class Statements:
         """The loop's condition; with jumps inside, only asked for while none was taken."""
         test: ast.expr = node.test
         if node.flags:
-            flags: list[ast.expr] = [ast.Name(name, ast.Load()) for name in node.flags]
-            clear = _call("clear", [ast.Tuple(flags, ast.Load())], node.test)
+            clear = _call("clear", [_flags(node.flags)], node.test)
             test = ast.IfExp(clear, test, ast.Constant(False))
             place(test, node.test)
         return self.expression(test)  # type: ignore[no-any-return]
@@ -293,6 +291,10 @@ def _call(method: str, arguments: list[ast.expr], at: ast.AST) -> ast.expr:
 def _method(name: str, method: str, arguments: list[ast.expr]) -> ast.expr:
     owner = ast.Attribute(ast.Name(name, ast.Load()), method, ast.Load())
     return ast.Call(owner, arguments, [])
+
+
+def _flags(names: Sequence[str]) -> ast.expr:
+    return ast.Tuple([ast.Name(name, ast.Load()) for name in names], ast.Load())
 
 
 def _if(test: ast.expr, body: list[ast.stmt], at: ast.AST) -> ast.stmt:

@@ -26,6 +26,7 @@ from ..frontend.trace import (
     signature,
 )
 from ..ir.build import tracing
+from ..targets.memory import Argument
 from .arguments import (
     UNSEEN,
     Described,
@@ -33,6 +34,8 @@ from .arguments import (
     argument_type,
     constexpr_key,
     constexpr_value,
+    converters,
+    flat,
     one_family,
     piece_of,
 )
@@ -185,7 +188,7 @@ class JITFunction(KernelInterface):
             refuse_warps(options)
             artifact.cuda  # noqa: B018 - its refusals are the launch's
         if name is not None and extents is not None:
-            execute(artifact, name, extents, [values[i] for i in plan.runtime])
+            execute(artifact, name, extents, plan.arguments(values))
         return Launch(artifact, None if warmup else name, extents)
 
     def _plan(self, values: tuple[Any, ...]) -> Plan:
@@ -197,7 +200,13 @@ class JITFunction(KernelInterface):
         arrays, artifact = self.compiled(values)
         types = enumerate(artifact.arguments.values())
         runtime = tuple(i for i, ty in types if not isinstance(ty, Constexpr))
-        plan = Plan(artifact, arrays, runtime)
+        makers = converters(artifact.types, [values[i] for i in runtime])
+        plan = Plan(
+            artifact,
+            arrays,
+            tuple(zip(runtime, makers)),
+            any(isinstance(ty, tuple) for ty in artifact.types),
+        )
         if UNSEEN not in key:
             self._plans[key] = plan
         return plan
@@ -225,11 +234,17 @@ class JITFunction(KernelInterface):
 @dataclass(frozen=True)
 class Plan:
     """What a launch needs to know, found by the arguments' kinds alone: the artifact, the family of
-    the arrays, and which arguments are run-time ones."""
+    the arrays, which arguments are run-time ones and what makes them what targets take."""
 
     artifact: Artifact
     arrays: Described | None
-    runtime: tuple[int, ...]
+    makers: tuple[tuple[int, Callable[[Any], Any]], ...]
+    nested: bool
+
+    def arguments(self, values: Sequence[Any]) -> list[Argument]:
+        """The run-time arguments, in the order of the function's params."""
+        made = [make(values[i]) for i, make in self.makers]
+        return flat(made) if self.nested else made
 
 
 def kernel_frames(trace: TracebackType | None) -> TracebackType | None:

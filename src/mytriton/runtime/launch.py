@@ -22,7 +22,7 @@ from ..errors import CompileError, CompileTypeError, CompileValueError
 from ..frontend.trace import Constexpr
 from ..ir.nodes import Function, Op
 from ..targets.memory import Argument, Buffer, any_overlap
-from .arguments import Described, arguments
+from .arguments import Described
 from .cache import Artifact
 
 Grid = tuple[int, int, int]
@@ -159,16 +159,18 @@ RUN: Mapping[str, Callable[[Artifact, Grid, Sequence[Argument]], None]] = {
 """What each target does with a compiled kernel."""
 
 
-def execute(artifact: Artifact, name: str, grid: Grid, values: Sequence[Any]) -> None:
+def execute(artifact: Artifact, name: str, grid: Grid, given: Sequence[Argument]) -> None:
     """Runs a compiled kernel. Raises CompileTypeError if it stores to a read-only array."""
-    given = arguments(artifact.types, values)
     read_only(artifact, given)
     RUN[name](artifact, grid, given)
 
 
 def read_only(artifact: Artifact, given: Sequence[Argument]) -> None:
     """Refuses a launch that would write an array that may not be written."""
-    if all(argument.writable for argument in given if isinstance(argument, Buffer)):
+    for argument in given:
+        if isinstance(argument, Buffer) and not argument.writable:
+            break
+    else:
         return
     for param, argument in zip(artifact.traced.params, given):
         locked = isinstance(argument, Buffer) and not argument.writable
