@@ -70,13 +70,14 @@ def patterns(element: ScalarType) -> Array:
     return np.concatenate([values, round_to(element, ordinary)])
 
 
-def operands(element: ScalarType, arity: int, name: str = "") -> list[Array]:
+@cache
+def operands(element: ScalarType, arity: int) -> list[Array]:
     """`arity` arrays of equal length, at least 500 elements of hostile values of the type."""
     base = np.concatenate([corners(element), patterns(element)])
     base = np.resize(base, max(len(base), 500))
     if arity == 1:
         return [base]
-    random = generator(element.ir, arity, name)
+    random = generator(element.ir, arity)
     edge = corners(element)
     few = edge if len(edge) ** 2 <= 900 else random.choice(edge, 30, replace=False)
     grid = [part.ravel() for part in np.meshgrid(few, few)]

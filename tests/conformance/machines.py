@@ -6,6 +6,7 @@ held dtype; so a test is a loop over rows, types and pairs of machines.
     numpy      the row's meaning, as folding and the interpreter use it
     c          the row's C template, compiled for this host, all rows in one object
     formula    the row's expansion, each op of it by its C template
+    cpu        the CPU target: the row's LLVM instruction or its expansion, as native code
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from mytriton.ir.numeric import Array, held_dtype, round_to
 from mytriton.ir.ops import TABLE, Elementwise, Row
 from mytriton.ir.types import BOOL, SCALARS, ScalarType, compute_type
 from mytriton.targets.cuda.sim.build import build
+from tests.conformance import cpu
+from tests.conformance.inputs import operands
 from tools.elementary import as_c
 
 ROWS = [row for row in TABLE.values() if row.element]
@@ -66,7 +69,24 @@ def by_formula(row: Row, element: ScalarType, arrays: Sequence[Array]) -> Array:
     return by_c(row, element, arrays, "_formula")
 
 
-MACHINES = {"numpy": by_numpy, "c": by_c, "formula": by_formula}
+def by_cpu(row: Row, element: ScalarType, arrays: Sequence[Array]) -> Array:
+    """By the CPU target, which is asked once for all rows of an arity and type."""
+    arity = element_of(row).arity
+    if arrays is operands(element, arity):
+        return _all_by_cpu(element, arity)[row.name]
+    (result,) = cpu.run([row.name], element, [result_type(element_of(row), element)], arrays)
+    return result
+
+
+@cache
+def _all_by_cpu(element: ScalarType, arity: int) -> dict[str, Array]:
+    rows = [row for row in ROWS if element_of(row).arity == arity and element in types_of(row)]
+    names = [row.name for row in rows]
+    results = [result_type(element_of(row), element) for row in rows]
+    return dict(zip(names, cpu.run(names, element, results, operands(element, arity))))
+
+
+MACHINES = {"numpy": by_numpy, "c": by_c, "formula": by_formula, "cpu": by_cpu}
 
 
 EXPORT = 'extern "C" __attribute__((visibility("default")))'

@@ -50,7 +50,7 @@ def exact(row: Row, arrays: list[Array]) -> tuple[list[int], Any]:
 
 def samples(row: Row, element: ScalarType) -> list[Array]:
     """Some of the hostile inputs: finite, and not so large that mpmath takes seconds."""
-    arrays = operands(element, element_of(row).arity, row.name)
+    arrays = operands(element, element_of(row).arity)
     finite = np.all([np.isfinite(a) & (np.abs(a) < 1e30) for a in arrays], axis=0)
     chosen = generator(row.name).permutation(np.flatnonzero(finite))[:SAMPLES]
     return [array[chosen] for array in arrays]

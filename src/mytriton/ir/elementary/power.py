@@ -51,7 +51,7 @@ def _special_powers(x: Expr, y: Expr, value: Expr) -> Expr:
     odd = whole & half.rint().ne(half)
     unsigned = format_of(x).unsigned
     value = odd.where(negate_if(value, x.bits(unsigned)), value)
-    forbidden = (x < 0.0) & ~whole & (size < math.inf)
+    forbidden = (x < 0.0) & (whole ^ True) & (size < math.inf)
     value = forbidden.where(math.nan, value)
     value = (x.ne(x) | y.ne(y)).where(math.nan, value)
     one = x.eq(1.0) | y.eq(0.0) | (size.eq(1.0) & y.abs().eq(math.inf))
