@@ -255,6 +255,34 @@ def builtins_on_tensors(a, b):
     return min(a, b, 3) * 100 + max(a, b) * 10 + abs(a - b) + int(a > b)
 
 
+def huge_range_with_break(a, b):
+    total = 0
+    for i in range(b, 2147483647, 3):
+        if i > 20:
+            break
+        total += i
+    return total + a
+
+
+def huge_negative_range_with_return(a, b):
+    total = 0
+    for i in range(a, -2147483647, -2):
+        if i < -5:
+            return total * 100 + i
+        total += b
+    return -1
+
+
+def leaving_at_the_last_round(a, b):
+    n = 0
+    i = 2147483640
+    for i in range(2147483640, 2147483647, 5):
+        n += 1
+        if n > a:
+            break
+    return n * 10 + (i - 2147483640) * b
+
+
 def swap_in_branch(a, b):
     if a > b:
         a, b = b, a

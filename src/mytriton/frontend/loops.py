@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import CompileError
 from ..ir.build import LOOP, TRIAL, current
 from ..ir.nodes import Const, Operand, Param, Region
-from ..ir.types import BOOL
+from ..ir.types import BOOL, U32, U64
+from ..language.semantics import cast, number_as, select
 from ..language.tensor import tensor
 from .branches import snapshot
 from .carry import (
@@ -181,7 +182,11 @@ class Carried:
 
 
 class KernelFor:
-    """The state of one `for` over a range of the kernel."""
+    """The state of one `for` over a range of the kernel.
+
+    Where the body may leave the loop (its jump flags are carried), it becomes a `while` over a
+    count of the rounds, so that no round runs after the jump.
+    """
 
     symbolic = True
 
@@ -195,19 +200,51 @@ class KernelFor:
         self.bounds, self.hints = bounds, hints
         self.builder = current()
         self.carried = Carried(site, snapshot(frame, site.names))
+        self.places: list[Param] = []
         self.params: list[Param] = []
+        self.exits: list[int] = []
+        self.rounds: Any = None
         self.ends: list[Operand] | None = None
 
     def __iter__(self) -> Iterator[Any]:
-        assert self.bounds[0] is not None
         while self.ends is None:
-            index = Param("i", self.bounds[0].ty)
-            self.params = self.carried.params()
-            self.builder.open(LOOP, [index, *self.params])
-            yield tensor(index)
+            self.exits = self.carried_exits()
+            self.rounds = self.count() if self.exits else None
+            self.open()
+            yield tensor(self.places[0])
+
+    def open(self) -> None:
+        """Enters a region of the loop: the index, the round in a `while`, the carried values."""
+        assert self.bounds[0] is not None
+        self.places = [Param("i", self.bounds[0].ty)]
+        if self.exits:
+            self.places.append(Param("round", self.rounds.type))
+        self.params = self.carried.params()
+        self.builder.open(LOOP, [*self.places, *self.params])
+
+    def carried_exits(self) -> list[int]:
+        """Where among the names those jump flags are that only the run will tell."""
+        names = self.carried.site.names
+        if self.builder.known(self.bounds[2]) is None:
+            return []
+        flags = [flag for flag in self.carried.site.flags if flag in names]
+        return [names.index(flag) for flag in flags if any(self.carried.dynamic[flag])]
+
+    def count(self) -> tensor:
+        """How many rounds the whole range has, as an unsigned number of its width."""
+        low, high = (tensor(bound) for bound in self.bounds[:2])
+        step = int(self.builder.known(self.bounds[2]) or 0)
+        unsigned = U64 if low.dtype.bits == 64 else U32
+        first, last = (low, high) if step > 0 else (high, low)
+        span = tensor(cast(last.handle, unsigned)) - tensor(cast(first.handle, unsigned))
+        rounds = span if abs(step) == 1 else (span - 1) // abs(step) + 1
+        return tensor(select(first < last, rounds, 0))
 
     def enter(self) -> tuple[Any, ...]:
-        return self.carried.values(self.params)
+        values = list(self.carried.values(self.params))
+        for position in self.exits:
+            values[position] = False
+        return tuple(values)
 
     def leave(self) -> None:
         self.ends = self.carried.ended(sys._getframe(1))
@@ -219,10 +256,26 @@ class KernelFor:
 
     def results(self) -> tuple[Any, ...]:
         assert self.ends is not None
+        if self.exits:
+            return self.carried.result(self.leavable(self.ends)[2:])
         region = self.builder.close(self.ends)
         operands = [*self.bounds, *self.carried.operands()]
         hints = {"hints": tuple(sorted(self.hints.items()))} if self.hints else {}
         return self.carried.result(self.builder.emit("for", operands, hints, (region,)))
+
+    def leavable(self, ends: list[Operand]) -> tuple[Operand, ...]:
+        """The results of the loop as a `while`."""
+        index, done = (tensor(place) for place in self.places)
+        following = [(index + tensor(self.bounds[2])).handle, (done + 1).handle]
+        body = self.builder.close([*following, *ends])
+        self.open()
+        more = tensor(self.places[1]) < self.rounds
+        values = self.carried.values(self.params)
+        for position in self.exits:
+            more = more & values[position].logical_not()
+        test = self.builder.close([more.handle])
+        start = [self.bounds[0], number_as(0, self.rounds.dtype), *self.carried.operands()]
+        return self.builder.emit("while", start, {}, (test, body))
 
 
 class KernelWhile:

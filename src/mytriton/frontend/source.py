@@ -42,11 +42,6 @@ def twin(function: Callable[..., Any]) -> Callable[..., Any]:
     return result
 
 
-def forget(function: Callable[..., Any]) -> None:
-    """Drops what is kept of a function."""
-    _TWINS.pop(getattr(function, "__code__", None), None)  # type: ignore[arg-type]
-
-
 def definition(function: FunctionType) -> ast.FunctionDef | None:
     """The function's definition, at its own lines and columns; None where it cannot be had."""
     try:

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, update_wrapper
 from types import TracebackType
 from typing import Any, overload
 
+from .. import targets
 from ..errors import PACKAGE, CompileError, CompileTypeError
-from ..frontend.source import forget, source
+from ..frontend.source import source
 from ..frontend.trace import (
     Constexpr,
     annotated_type,
@@ -150,9 +152,11 @@ class JITFunction(KernelInterface):
 
     def clear_cache(self) -> None:
         """Forgets every compilation of this kernel, and the GPU kernels loaded for it."""
+        driver = sys.modules.get(f"{targets.__name__}.cuda.driver")
+        if driver is not None:
+            driver.forget([a.cuda for a in self.artifacts.values() if "cuda" in vars(a)])
         self.artifacts.clear()
         self._plans.clear()
-        forget(self.fn)
 
     def add_pre_run_hook(self, hook: Callable[..., Any]) -> None:
         """Adds a function called with the launch's arguments before each launch."""
