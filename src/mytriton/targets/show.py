@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.numeric import encode
-from ...ir.types import Element, PointerType, Type, element_of
+from ..ir.numeric import encode
+from ..ir.types import Element, PointerType, Type, element_of
 
 
 def show(ty: Type, value: Any, hexadecimal: bool = False) -> str:

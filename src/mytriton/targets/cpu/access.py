@@ -100,7 +100,11 @@ def _read_one(
     if mask is None:
         return value
     other = passthru or nest.zero(type_)
-    return nest.select("read", mask, value, other) if not other.lanes else _mixed(nest, mask, value, other)
+    return (
+        nest.select("read", mask, value, other)
+        if not other.lanes
+        else _mixed(nest, mask, value, other)
+    )
 
 
 def _mixed(nest: Nest, mask: Reg, value: Reg, other: Reg) -> Reg:

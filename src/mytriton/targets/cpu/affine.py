@@ -144,7 +144,9 @@ def wraps_not(nest: Nest, form: Run, signed: bool) -> Reg:
     if never_wraps(nest, form):
         return TRUE
     if form.type == "i64":
-        return TRUE if signed else nest.inst("inside", "icmp sge", [form.base, const("i64", 0)], "i1")
+        return (
+            TRUE if signed else nest.inst("inside", "icmp sge", [form.base, const("i64", 0)], "i1")
+        )
     key = ("wraps", form.base, form.step, signed)
     found = nest.find(key)
     if found is None:

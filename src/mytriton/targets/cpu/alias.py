@@ -32,7 +32,18 @@ INPUT_OUTPUT: Roots = frozenset(("io",))
 ADDRESSED = {"load": False, "store": True, "atomic": True, "atomic_cas": True}
 """The ops whose first operand is the address they touch, and whether they write there."""
 TALKING = ("print", "assert", "assume")
-MOVING = ("addptr", "broadcast", "reshape", "trans", "slice", "split", "hint", "gather", "join", "cat")
+MOVING = (
+    "addptr",
+    "broadcast",
+    "reshape",
+    "trans",
+    "slice",
+    "split",
+    "hint",
+    "gather",
+    "join",
+    "cat",
+)
 
 
 class Aliases:

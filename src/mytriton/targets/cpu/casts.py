@@ -135,17 +135,19 @@ def _saturate(nest: Nest, target: ScalarType, value: Reg) -> Reg:
     kind = value.type
     low, high = float(target.min_int), float(target.max_int + 1)
     above = nest.inst("above", "fcmp oge", [value, wide(const(kind, high))], "i1")
-    inside = nest.inst("below", "fcmp ogt", [value, wide(const(kind, low - (target.kind == "u")))], "i1")
+    inside = nest.inst(
+        "below", "fcmp ogt", [value, wide(const(kind, low - (target.kind == "u")))], "i1"
+    )
     use = nest.inst("inside", "fcmp olt", [value, wide(const(kind, high))], "i1")
-    safe = nest.select("safe", nest.inst("safe", "and", [inside, use]), value, wide(const(kind, 0.0)))
+    safe = nest.select(
+        "safe", nest.inst("safe", "and", [inside, use]), value, wide(const(kind, 0.0))
+    )
     opcode = "fptosi" if target.kind == "i" else "fptoui"
     number = nest.convert("int", opcode, safe, register(target))
     return _ends(nest, target, value, number, above, low)
 
 
-def _ends(
-    nest: Nest, target: ScalarType, value: Reg, number: Reg, above: Reg, low: float
-) -> Reg:
+def _ends(nest: Nest, target: ScalarType, value: Reg, number: Reg, above: Reg, low: float) -> Reg:
     wide = nest.wide if value.lanes else lambda reg: reg
     top = wide(const(number.type, affine.wrap(number.type, target.max_int)))
     number = nest.select("int", above, top, number)
@@ -167,7 +169,9 @@ def bitcast(nest: Nest, source: Element, target: Element, value: Form) -> Form:
     bits = encode(nest, source, reg)
     held = memory(target)
     if bits.type != held:
-        bits = nest.put(bits.level, "bits", f"bitcast {bits.typed} to {_as(held, bits)}", held, bits.lanes)
+        bits = nest.put(
+            bits.level, "bits", f"bitcast {bits.typed} to {_as(held, bits)}", held, bits.lanes
+        )
     return decode(nest, target, bits)
 
 

@@ -63,9 +63,7 @@ def independent(region: Region) -> bool:
     """Whether each result combines its own two params by a row that commutes and has an identity."""
     pairs = _pairs(region)
     return len(region.ops) == len(pairs) + 1 and all(
-        isinstance(result, Value)
-        and set(result.op.operands) == set(pair)
-        and _combines(result.op)
+        isinstance(result, Value) and set(result.op.operands) == set(pair) and _combines(result.op)
         for result, pair in zip(region.results, pairs, strict=True)
     )
 

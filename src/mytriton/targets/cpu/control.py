@@ -35,7 +35,9 @@ class Carried:
         return bool(shape_of(self.param.ty))
 
 
-def _carried(emitter: FunctionEmitter, code: Code, params: tuple[Param, ...], starts: list[Operand]) -> list[Carried]:
+def _carried(
+    emitter: FunctionEmitter, code: Code, params: tuple[Param, ...], starts: list[Operand]
+) -> list[Carried]:
     """What the loop starts with; blocks have been put into the homes of the params already."""
     found = []
     nest = Nest(emitter.writer, [code])
@@ -66,7 +68,9 @@ def _heads(code: Code, carried: list[Carried], entry: str, latch: str) -> None:
         if one.block and one.spare is None:
             continue
         following = f"%{one.other}" if one.spare else one.following
-        code.add(f"%{one.name} = phi {one.type} [ {one.start}, %{entry} ], [ {following}, %{latch} ]")
+        code.add(
+            f"%{one.name} = phi {one.type} [ {one.start}, %{entry} ], [ {following}, %{latch} ]"
+        )
         if one.spare:
             spare = one.spare.address.text
             code.add(f"%{one.other} = phi ptr [ {spare}, %{entry} ], [ %{one.name}, %{latch} ]")
@@ -83,7 +87,13 @@ def _bind(emitter: FunctionEmitter, carried: list[Carried], params: tuple[Param,
         emitter.publish(param, Home(address, home.element, home.shape))
 
 
-def _body(emitter: FunctionEmitter, code: Code, region: Region, params: tuple[Param, ...], carried: list[Carried]) -> None:
+def _body(
+    emitter: FunctionEmitter,
+    code: Code,
+    region: Region,
+    params: tuple[Param, ...],
+    carried: list[Carried],
+) -> None:
     """A loop's body region, ending with what the next turn starts from."""
     schedule = emitter.plan(region, params)
     _spare_homes(emitter, carried, schedule.in_place)

@@ -13,8 +13,8 @@ from typing import Any
 from ...ir.build import BRANCH, LOOP, Builder, using
 from ...ir.expr import Expr
 from ...ir.nodes import Const, Function, Op, Operand, Param, Region
-from ...ir.ops import TABLE
-from ...ir.types import BOOL, F32, ScalarType, compute_type, element_of, shape_of
+from ...ir.ops import TABLE, attribute
+from ...ir.types import BF16, BOOL, F32, F64, I32, ScalarType, compute_type, element_of, shape_of
 from .rows import has_instruction
 
 Map = dict[Any, Operand]
@@ -131,8 +131,61 @@ def _stretched(expander: Expander, value: Operand, shape: tuple[int, ...]) -> Op
     return expander.builder.emit("broadcast", [value], {"shape": shape})[0]
 
 
+def _tf32(value: Expr) -> Expr:
+    """The nearest number of 10 mantissa bits, ties to even."""
+    bits = value.bits(I32)
+    rounded = (bits + ((bits >> 13) & 1) + 0xFFF) & -0x2000
+    return value.ne(value).where(value, rounded.bits(F32))
+
+
+def _bf16(value: Expr) -> Expr:
+    return value.to(BF16).to(F32)
+
+
+PARTS: dict[str, tuple[Callable[[Expr], Expr], int]] = {
+    "tf32": (_tf32, 1),
+    "tf32x3": (_tf32, 2),
+    "bf16x3": (_bf16, 2),
+    "bf16x6": (_bf16, 3),
+}
+"""How a precision cuts an f32 operand, and into how many parts; part i of the left operand meets part j of the right
+where i + j is less than that number."""
+
+
+def _cut(value: Expr, part: Callable[[Expr], Expr], count: int) -> list[Expr]:
+    parts: list[Expr] = []
+    for _ in range(count):
+        parts.append(part(value))
+        finite = parts[-1].abs() < float("inf")
+        value = finite.where(value - parts[-1], 0.0)
+    return parts
+
+
+def _dot(expander: Expander, op: Op, operands: list[Operand]) -> tuple[Operand, ...] | None:
+    """Operands and accumulator in the type that the product is computed in."""
+    left, right, acc = (Expr(operand) for operand in operands)
+    element, target = left.element, acc.element
+    precision = attribute(op, "precision")
+    if element.kind == "f":
+        wide = F64 if F64 in (element, target) else F32
+    else:
+        wide = target
+    if element == F32 and wide == F32 and precision in PARTS:
+        part, count = PARTS[precision]
+        lefts, rights = _cut(left, part, count), _cut(right, part, count)
+        pairs = [(lefts[i], rights[j]) for i in range(count) for j in range(count - i)]
+    else:
+        pairs = [(left.to(wide), right.to(wide))]
+    total = acc.to(wide)
+    for one, two in reversed(pairs):
+        values = [one.value, two.value, total.value]
+        total = Expr(expander.builder.emit("dot", values, {"precision": "ieee"})[0])
+    return (total.to(target).value,)
+
+
 SPECIAL: dict[str, Callable[[Expander, Op, list[Operand]], tuple[Operand, ...] | None]] = {
     "assert": _assert,
+    "dot": _dot,
     "map": _map,
 }
 

@@ -64,7 +64,12 @@ def machine_for_engine() -> Any:
     here = host()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(
-        cpu=here.cpu, features=here.features, opt=3, reloc="default", codemodel="jitdefault", jit=True
+        cpu=here.cpu,
+        features=here.features,
+        opt=3,
+        reloc="default",
+        codemodel="jitdefault",
+        jit=True,
     )
 
 

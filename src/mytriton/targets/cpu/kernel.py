@@ -12,13 +12,16 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from ...ir.nodes import Function
+from ...errors import KernelAssertionError
+from ...ir.nodes import Function, Op
+from ...ir.ops import attribute
 from ...ir.types import Type, element_of
 from ..memory import Argument, Buffer
 from .expand import expand
 from .host import host
 from .jit import Code, assembly, compile_text
-from .module import kernel_text
+from .module import JOB, kernel_text
+from .printing import Shower
 
 LETTERS = {"b": "?7x", "i8": "b7x", "u8": "B7x", "i16": "h6x", "u16": "H6x"}
 LETTERS |= {"i32": "i4x", "u32": "I4x", "i64": "q", "u64": "Q", "f64": "d"}
@@ -44,8 +47,9 @@ class CpuKernel:
         self._run: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(
             self._code.addresses["run"]
         )
+        self._shower = Shower(self.source.messages) if self.source.in_order else None
         letters = "".join(letter(param.ty) for param in function.params)
-        self._pack = struct.Struct(f"<qqqiii4xq16x{letters}").pack
+        self._pack = struct.Struct(f"<qqqiii4xq16xQ{letters}").pack
 
     @property
     def llvm(self) -> str:
@@ -62,7 +66,26 @@ class CpuKernel:
         values = [a.address if isinstance(a, Buffer) else a for a in arguments]
         nx, ny, nz = grid
         total = nx * ny * nz
-        job = ctypes.create_string_buffer(self._pack(0, total, 1, nx, ny, nz, 0, *values))
+        show = self._shower.address if self._shower else 0
+        job = ctypes.create_string_buffer(self._pack(0, total, 1, nx, ny, nz, 0, show, *values))
         arena = ctypes.create_string_buffer(self.source.arena_bytes + 64)
         base = ctypes.addressof(arena)
         self._run(ctypes.addressof(job), base + -base % 64)
+        if self.source.messages:
+            self._check(job.raw)
+
+    def _check(self, job: bytes) -> None:
+        """Raises what an assert has reported, or what a print's callback has raised."""
+        if self._shower is not None:
+            self._shower.check()
+        (status,) = struct.unpack_from("<q", job, JOB["status"])
+        if status:
+            failed = self.source.messages[status - 1]
+            raise failure(failed, struct.unpack_from("<iii", job, JOB["who"]))
+
+
+def failure(op: Op, program: tuple[int, ...]) -> KernelAssertionError:
+    """What a failed assert raises: its message and program, at the kernel's line."""
+    message = attribute(op, "message") or "the condition is false"
+    text = f"device assertion failed: {message}, in program {tuple(program)}"
+    return KernelAssertionError(text, op.where)

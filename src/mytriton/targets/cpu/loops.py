@@ -259,7 +259,9 @@ def stitch(writer: Writer, around: Code, loop: Stitch, sums: list[Sums]) -> None
     around.start(loop.header)
     following, more = fresh("next"), fresh("more")
     latch = loop.body.label
-    around.add(f"%{loop.index} = phi i64 [ {loop.start.text}, %{entry} ], [ %{following}, %{latch} ]")
+    around.add(
+        f"%{loop.index} = phi i64 [ {loop.start.text}, %{entry} ], [ %{following}, %{latch} ]"
+    )
     for total in sums:
         total.head(around, entry, latch)
     around.append(loop.body)
@@ -269,4 +271,3 @@ def stitch(writer: Writer, around: Code, loop: Stitch, sums: list[Sums]) -> None
     around.start(exit_)
     for total in sums:
         total.foot(around, entry if guarded else None, latch)
-

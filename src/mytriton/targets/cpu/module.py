@@ -9,15 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...ir.nodes import Function, Op, number
-from . import control  # noqa: F401 (fills WHOLE)
+from . import atomics, control, dot, folds, order, reports  # noqa: F401 (they fill the tables)
 from .alias import Aliases
 from .code import Code, Module, Names
 from .host import Host
 from .nest import Writer
 from .region import FunctionEmitter, bind_params
 
-JOB = {"next": 0, "total": 8, "chunk": 16, "nx": 24, "ny": 28, "nz": 32, "status": 40, "who": 48}
-ARGUMENTS = 64
+JOB = {"next": 0, "total": 8, "chunk": 16, "nx": 24, "ny": 28, "nz": 32}
+JOB |= {"status": 40, "who": 48, "show": 64}
+ARGUMENTS = 72
 """Where the arguments begin."""
 INDICES = [f"i32 %{name}.{axis}" for name in ("program_id", "num_programs") for axis in (0, 1, 2)]
 TAKEN = ("arena", "job", *(text.removeprefix("i32 %") for text in INDICES))
@@ -44,9 +45,10 @@ def kernel_text(function: Function, overlap: bool, host: Host) -> KernelText:
     writer = Writer(module, names, entry, host, number(function))
     emitter = FunctionEmitter(function, writer, Aliases(function.params, overlap))
     params = bind_params(emitter)
-    code = Code(names.fresh("start"))
+    start = names.fresh("start")
+    code = Code(start)
     emitter.emit(code, function.body, emitter.plan(function.body))
-    entry.branch("start")
+    entry.branch(start)
     entry.append(code)
     entry.add("ret void")
     signature = ", ".join(["ptr noalias %arena", "ptr %job", *INDICES, *params])
@@ -132,5 +134,3 @@ def run_text(params: list[str], arena_bytes: int) -> str:
         "declare i64 @llvm.umin.i64(i64, i64)",
     ]
     return "\n".join(lines)
-
-

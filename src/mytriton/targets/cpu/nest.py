@@ -202,7 +202,11 @@ class Nest:
             return Reg(f"splat ({reg.typed})", reg.type, self.lanes, 0, reg.constant, reg.divisor)
         whole = full(reg.type, self.lanes)
         one = self.put(
-            reg.level, "one", f"insertelement {whole} poison, {reg.typed}, i64 0", reg.type, self.lanes
+            reg.level,
+            "one",
+            f"insertelement {whole} poison, {reg.typed}, i64 0",
+            reg.type,
+            self.lanes,
         )
         mask = f"<{self.lanes} x i32> zeroinitializer"
         text = f"shufflevector {whole} {one.text}, {whole} poison, {mask}"
@@ -267,4 +271,3 @@ class Nest:
 
 def _wrapped(type_: str, value: int) -> str:
     return literal(type_, value & 1 if type_ == "i1" else value)
-

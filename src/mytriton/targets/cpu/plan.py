@@ -29,7 +29,10 @@ class Plan:
 
 
 def plan(
-    region: Region, aliases: Aliases, kept: Iterable[Value | Param], carried: tuple[Operand, ...] = ()
+    region: Region,
+    aliases: Aliases,
+    kept: Iterable[Value | Param],
+    carried: tuple[Operand, ...] = (),
 ) -> Plan:
     """Schedules a region. `carried`: the param whose home each result overwrites (of a loop's body)."""
     scheduler = Scheduler(region, aliases, kept)
@@ -50,7 +53,9 @@ def plan(
     return Plan(scheduler.stages, slots, in_place)
 
 
-def yields(scheduler: Scheduler, region: Region) -> tuple[dict[int, Value | None], dict[int, Stage]]:
+def yields(
+    scheduler: Scheduler, region: Region
+) -> tuple[dict[int, Value | None], dict[int, Stage]]:
     """Makes sure that each block among the results is written, and says where."""
     slots: dict[int, Value | None] = {}
     stages: dict[int, Stage] = {}
@@ -60,7 +65,8 @@ def yields(scheduler: Scheduler, region: Region) -> tuple[dict[int, Value | None
         home = scheduler.kept.get(result) if isinstance(result, Value) else None
         if home is not None and result not in slots.values():
             assert isinstance(result, Value)
-            slots[number], stages[number] = result, home
+            slots[number] = result
+            stages[number] = scheduler.begun.get(result, home)
             continue
         sink = Sink("keep", None, (result,), shape_of(result.ty), slot=number)
         slots[number], stages[number] = None, scheduler.place(sink)
@@ -109,13 +115,23 @@ def lane_by_lane(scheduler: Scheduler, op: Op) -> None:
 
 def joined(scheduler: Scheduler, op: Op) -> None:
     """Each part is written to its place in one home."""
-    stage = scheduler.stages[0]
+    sinks = []
     for operand, place in zip(op.operands, PLACES[op.name](op), strict=True):
         assert operand is not None
-        sink = Sink("keep", None, (operand,), shape_of(operand.ty), None, op.results[0], place)
-        other = scheduler.place(sink)
-        stage = other if other.index > stage.index else stage
-    scheduler.kept[op.results[0]] = stage
+        sink = Sink(
+            "keep",
+            None,
+            (operand,),
+            shape_of(operand.ty),
+            None,
+            op.results[0],
+            place,
+            finished=False,
+        )
+        sinks.append((scheduler.place(sink), sink))
+    sinks.sort(key=lambda pair: pair[0].index)
+    sinks[-1][1].finished = True
+    scheduler.begun[op.results[0]], scheduler.kept[op.results[0]] = sinks[0][0], sinks[-1][0]
 
 
 def _join_places(op: Op) -> list[tuple[tuple[int, ...], int]]:
@@ -138,9 +154,7 @@ def strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(steps))
 
 
-def as_a_whole(
-    scheduler: Scheduler, op: Op, first: int = 0, done: Iterable[Operand] = ()
-) -> None:
+def as_a_whole(scheduler: Scheduler, op: Op, first: int = 0, done: Iterable[Operand] = ()) -> None:
     """An op that is a stage of its own: its block operands (but those `done`) lie in the arena, as will its results.
 
     What its regions use from outside is kept too if that is worth it.
@@ -161,8 +175,7 @@ def as_a_whole(
     scheduler.note(op, stage)
     for leaf in scheduler.leaves(used):
         if leaf in scheduler.kept:
-            plain = op.name == "dot" and leaf is op.operands[2] and leaf not in op.operands[:2]
-            scheduler.readings.setdefault(leaf, []).append(Reading(stage, plain))
+            scheduler.readings.setdefault(leaf, []).append(Reading(stage, False))
     finished(scheduler, op, stage)
 
 
@@ -206,6 +219,15 @@ def loop(scheduler: Scheduler, op: Op) -> None:
     as_a_whole(scheduler, op, max(stages), {p for p in op.operands[count:] if shape_of(p.ty)})  # type: ignore[union-attr]
 
 
+def dot(scheduler: Scheduler, op: Op) -> None:
+    """The accumulator goes where the result will be; the product is added to it there."""
+    acc, result = op.operands[2], op.results[0]
+    sink = Sink("keep", None, (acc,), shape_of(result.ty), None, result, finished=False)
+    stage = scheduler.place(sink)
+    as_a_whole(scheduler, op, stage.index + 1, {acc})
+    scheduler.begun[result] = stage
+
+
 PLACES: dict[str, Callable[[Op], list[tuple[tuple[int, ...], int]]]] = {
     "join": _join_places,
     "cat": _cat_places,
@@ -217,6 +239,7 @@ SINKS: dict[str, Callable[[Scheduler, Op], None]] = {
     "atomic_cas": lane_by_lane,
     "join": joined,
     "cat": joined,
+    "dot": dot,
     "for": loop,
     "while": loop,
 }

@@ -35,6 +35,8 @@ class FunctionEmitter:
     arena: Arena = field(default_factory=Arena)
     places: dict[Value | Param, Home] = field(default_factory=dict)
     """The homes of blocks, also of those that are not there yet."""
+    pairs: tuple[Home, Home] | None = None
+    """Where the sort being emitted keeps its pairs."""
     messages: list[Op] = field(default_factory=list)
     """The asserts and prints, by number."""
 
@@ -90,15 +92,25 @@ class FunctionEmitter:
         made: list[Value | Param] = []
         for sink in group.sinks:
             if sink.kept is not None:
-                made.append(sink.kept)
                 sink.home = self.place_of(sink.kept)
+                if sink.finished:
+                    made.append(sink.kept)
             elif sink.slot is not None:
                 sink.home = slots[sink.slot]
             elif sink.op is not None:
                 made += [value for value in sink.op.results if shape_of(value.ty)]
-        GroupEmitter(self.writer, code, group, {v: self.place_of(v) for v in made}).emit()
+        group.sinks = [sink for sink in group.sinks if not self.is_there(sink)]
+        if group.sinks:
+            GroupEmitter(self.writer, code, group, {v: self.place_of(v) for v in made}).emit()
         for value in made:
             self.publish(value)
+
+    def is_there(self, sink: Sink) -> bool:
+        """Whether a keep would copy a block onto itself."""
+        (value, *_) = sink.values
+        home = self.writer.homes.get(value) if isinstance(value, (Value, Param)) else None
+        same = home is not None and sink.home is not None
+        return same and home.address.text == sink.home.address.text  # type: ignore[union-attr]
 
     # -- scalars
 
@@ -161,5 +173,3 @@ def bind_params(emitter: FunctionEmitter) -> list[str]:
         emitter.writer.scalars[param] = Reg(f"%{name}", type_)
         declared.append(f"{type_}{alone} %{name}")
     return declared
-
-

@@ -69,7 +69,11 @@ def _run_mul(nest: Nest, forms: Sequence[Form]) -> Form | None:
 def _run_shl(nest: Nest, forms: Sequence[Form]) -> Form | None:
     left, right = forms
     count = right.constant if isinstance(right, Reg) and not right.lanes else None
-    if count is None or not isinstance(left, (Run, Reg)) or not 0 <= count < affine.bits_of(left.type):
+    if (
+        count is None
+        or not isinstance(left, (Run, Reg))
+        or not 0 <= count < affine.bits_of(left.type)
+    ):
         return None
     return affine.mul(nest, left, const(left.type, affine.wrap(left.type, 1 << int(count))))
 
@@ -118,7 +122,9 @@ def _divide(
     if signed:
         minus = nest.inst("minus", "icmp eq", [right, _like(nest, left, left.type, -1)], "i1")
         bad = nest.inst("bad", "or", [none, minus])
-    value = _quotient(nest, instruction, element, [left, nest.select("safe", bad, one, right)], hint)
+    value = _quotient(
+        nest, instruction, element, [left, nest.select("safe", bad, one, right)], hint
+    )
     if remainder:  # of -1 the remainder is 0, as it is of 1
         return nest.select(hint, none, left, value)
     if signed:
@@ -163,4 +169,3 @@ GUARDS: dict[str, Callable[..., Reg]] = {
     **dict.fromkeys(("sdiv", "udiv", "srem", "urem"), _divide),
     **dict.fromkeys(("shl", "ashr", "lshr"), _shift),
 }
-

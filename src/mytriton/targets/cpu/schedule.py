@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ...ir.nodes import Const, Op, Operand, Param, Region, Value
-from ...ir.ops import TABLE, Effect
+from ...ir.ops import TABLE, Effect, attribute
 from ...ir.types import shape_of
 from .alias import Access, Aliases, same_place
 from .nest import Home
@@ -43,6 +43,8 @@ class Sink:
     axis: int | None = None
     kept: Value | Param | None = None
     place: tuple[tuple[int, ...], int] | None = None
+    finished: bool = True
+    """Of a keep: whether the value may be read from its home when this sink has run."""
     slot: int | None = None
     """Of a keep: the number of the region's result it makes."""
     home: Home | None = None
@@ -98,7 +100,7 @@ LANE_BY_LANE = ("atomic", "atomic_cas", "map")
 
 def is_virtual(op: Op) -> bool:
     """Whether the op's result is a function of its index."""
-    if op.name == "load" and op.attrs.get("volatile"):
+    if op.name == "load" and attribute(op, "volatile"):
         return False
     return op.name in EMITTERS or TABLE[op.name].element is not None
 
@@ -120,6 +122,8 @@ class Scheduler:
         self.stages: list[Stage] = [Stage(0)]
         self.kept: dict[Value | Param, Stage | None] = dict.fromkeys(kept)
         """Values that lie in the arena, and the stage that puts them there (None: before the region)."""
+        self.begun: dict[Value, Stage] = {}
+        """The stage that first writes a home which is finished later."""
         self.ready_scalar: dict[Value, tuple[Stage, bool]] = {}
         """Where a scalar is made: the stage, and whether after its loop."""
         self.order = {op: number for number, op in enumerate(region.ops)}
@@ -240,7 +244,11 @@ class Scheduler:
 
     def may_share(self, stage: Stage, one: Access, two: Access) -> bool:
         """Whether two accesses that clash may stand in one loop: they touch the same place at the same index."""
-        return isinstance(stage.heavy, Group) and not one.scalar and same_place(one, two, stage.heavy.shape)
+        return (
+            isinstance(stage.heavy, Group)
+            and not one.scalar
+            and same_place(one, two, stage.heavy.shape)
+        )
 
     def note(self, op: Op, stage: Stage, before_loop: bool = False) -> None:
         access = self.aliases.of(op, scalar=before_loop)
@@ -264,7 +272,9 @@ class Scheduler:
             if self.takes(stage, sink) and self.loads_fit(stage, sink):
                 return self.join(stage, sink)
         if last is not None:
-            return self.join(self.insert(last), sink, fresh=True) if last >= first else self.fail(sink)
+            return (
+                self.join(self.insert(last), sink, fresh=True) if last >= first else self.fail(sink)
+            )
         for load in self.late_loads(sink):
             self.keep(load)
         stage = self.stage(max(first, self.earliest(sink.values), len(self.stages) - 1))
@@ -319,7 +329,9 @@ class Scheduler:
             for part in reversed(self.parts(operand)):
                 stretched = shape_of(part.ty) != sink.shape and part is not operand
                 again = any(group.shape for stage, group in self.evaluated.get(part, ()))
-                if (stretched or again) and part not in self.kept and self.dear(part, sink):
+                if part is sink.kept or part in self.kept:
+                    continue
+                if (stretched or again) and self.dear(part, sink):
                     self.keep(part)
 
     def kept_operands(self, op: Op) -> Iterable[int]:
@@ -332,7 +344,11 @@ class Scheduler:
 
     def keep(self, operand: Operand) -> None:
         """Makes sure that a block lies in the arena, as early as its loads demand."""
-        if not isinstance(operand, (Value, Const)) or operand in self.kept or not shape_of(operand.ty):
+        if (
+            not isinstance(operand, (Value, Const))
+            or operand in self.kept
+            or not shape_of(operand.ty)
+        ):
             return
         assert isinstance(operand, Value)
         sink = Sink("keep", None, (operand,), shape_of(operand.ty), None, operand)
@@ -373,7 +389,9 @@ class Scheduler:
         return stage
 
     def note_readings(self, stage: Stage, sink: Sink) -> None:
-        moved = any(part.op.name in MOVES for operand in sink.values for part in self.parts(operand))
+        moved = any(
+            part.op.name in MOVES for operand in sink.values for part in self.parts(operand)
+        )
         for leaf in self.leaves(sink.values):
             if leaf in self.kept:
                 plain = not moved and shape_of(leaf.ty) == sink.shape

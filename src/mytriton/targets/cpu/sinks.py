@@ -26,7 +26,7 @@ from .virtual import Index, evaluate, fit, unit_of
 class Sums:
     """The accumulators of one reduction in one version of the lane loop: vectors, one per operand."""
 
-    op: Op
+    op: Op | None
     names: list[str]
     types: list[str]
     lanes: int
@@ -69,6 +69,11 @@ class Sums:
             name = nest.writer.names.fresh("sum")
             code.add(f"%{name} = phi {mine.full} {ways}")
             self.totals[number] = Reg(f"%{name}", mine.type, mine.lanes, mine.level)
+
+
+def _op(total: Sums) -> Op:
+    assert total.op is not None
+    return total.op
 
 
 def sums_of(nest: Nest, group: Group) -> list[Sums]:
@@ -143,7 +148,7 @@ def _accumulate(nest: Nest, total: Sums, forms: list[Form]) -> None:
         Reg(f"%{name}", type_, nest.lanes, level) for name, type_ in zip(total.names, total.types)
     ]
     values = [nest.wide(form) for form in forms]
-    news = [nest.wide(form) for form in apply(nest, total.op.regions[0], [*olds, *values])]
+    news = [nest.wide(form) for form in apply(nest, _op(total).regions[0], [*olds, *values])]
     if nest.version.valid is not None:
         valid = nest.version.valid
         news = [nest.select("acc", valid, new, old) for new, old in zip(news, olds)]
@@ -156,9 +161,10 @@ def finish_sums(nest: Nest, sums: list[Sums], index: Index, lane: int | None) ->
         results: list[Reg] = total.totals
         if lane is not None:
             results = across(nest, total)
-        axis = total.op.attrs["axis"]
+        op = _op(total)
+        axis = op.attrs["axis"]
         at = (*index[:axis], *index[axis + 1 :])
-        for value, result in zip(total.op.results, results, strict=True):
+        for value, result in zip(op.results, results, strict=True):
             put_result(nest, value, at, result)
     sums.clear()
 
@@ -171,7 +177,9 @@ def across(nest: Nest, total: Sums) -> list[Reg]:
         lanes //= 2
         halves = [_half(nest, value, lanes, part) for part in (0, 1) for value in values]
         nest.lanes = lanes
-        values = [form for form in apply(nest, total.op.regions[0], halves) if isinstance(form, Reg)]
+        values = [
+            form for form in apply(nest, _op(total).regions[0], halves) if isinstance(form, Reg)
+        ]
     nest.lanes = width
     return [nest.extract(value, 0) for value in values]
 

@@ -53,6 +53,10 @@ def round_to(nest: Nest, element: ScalarType, value: Reg, toward_zero: bool = Fa
     if element.special == "fnuz":
         zero = nest.inst("zero", "icmp eq", [result, nest.zero("i32", bits.lanes)], "i1")
         sign = nest.select("sign", zero, nest.zero("i32", bits.lanes), sign)
+    if element.special == "none":  # NaN becomes the largest number, whatever its sign bit
+        limit = _wide(nest, size, "i32", 0x7F800000)
+        unordered = nest.inst("nan", "icmp ugt", [size, limit], "i1")
+        sign = nest.select("sign", unordered, nest.zero("i32", bits.lanes), sign)
     signed = nest.inst("signed", "or", [result, sign])
     return nest.convert("rounded", "bitcast", signed, "float")
 
@@ -73,9 +77,7 @@ def _round_size(nest: Nest, element: ScalarType, size: Reg, toward_zero: bool) -
     return _subnormal(nest, element, size, normal, toward_zero)
 
 
-def _subnormal(
-    nest: Nest, element: ScalarType, size: Reg, normal: Reg, toward_zero: bool
-) -> Reg:
+def _subnormal(nest: Nest, element: ScalarType, size: Reg, normal: Reg, toward_zero: bool) -> Reg:
     """Below the least normal number the quantum is fixed: scale to it, round, scale back."""
     exponent = 1 - element.bias - element.mantissa
     number = nest.convert("number", "bitcast", size, "float")
@@ -88,9 +90,7 @@ def _subnormal(
     return nest.select("number", below, tiny, normal)
 
 
-def _limit(
-    nest: Nest, element: ScalarType, size: Reg, number: Reg, toward_zero: bool
-) -> Reg:
+def _limit(nest: Nest, element: ScalarType, size: Reg, number: Reg, toward_zero: bool) -> Reg:
     """Past the largest finite number: infinity, NaN or that number, as the format spells it; NaN stays."""
     top, nan, infinity = element.max_finite, float("nan"), float("inf")
     past = {"ieee": infinity, "fn": nan, "fnuz": nan, "none": top}[element.special]
@@ -162,13 +162,9 @@ def _special_pattern(nest: Nest, element: ScalarType, size: Reg, pattern: Reg) -
     return nest.select("pattern", unordered, _wide(nest, size, "i32", nan), pattern)
 
 
-def _signed_pattern(
-    nest: Nest, element: ScalarType, size: Reg, pattern: Reg, sign: Reg
-) -> Reg:
+def _signed_pattern(nest: Nest, element: ScalarType, size: Reg, pattern: Reg, sign: Reg) -> Reg:
     """The sign joins, but for NaN (as `numeric.encode` has it) and for fnuz's zero."""
-    unordered = nest.inst(
-        "nan", "icmp ugt", [size, _wide(nest, size, "i32", 0x7F800000)], "i1"
-    )
+    unordered = nest.inst("nan", "icmp ugt", [size, _wide(nest, size, "i32", 0x7F800000)], "i1")
     sign = nest.select("sign", unordered, nest.zero("i32", size.lanes), sign)
     if element.special == "fnuz":
         zero = nest.inst("zero", "icmp eq", [size, nest.zero("i32", size.lanes)], "i1")
@@ -209,17 +205,13 @@ def _decode_size(nest: Nest, element: ScalarType, bits: Reg, size: Reg) -> Reg:
     return nest.select("real", nan, _wide(nest, bits, "float", float("nan")), value)
 
 
-def _decode_special(
-    nest: Nest, element: ScalarType, bits: Reg, size: Reg, number: Reg
-) -> Reg:
+def _decode_special(nest: Nest, element: ScalarType, bits: Reg, size: Reg, number: Reg) -> Reg:
     if element.special == "ieee":
         full_exponent = (1 << element.exponent) - 1 << element.mantissa
         edge = _wide(nest, bits, "i32", full_exponent)
         infinite = nest.inst("infinite", "icmp eq", [size, edge], "i1")
         unordered = nest.inst("nan", "icmp ugt", [size, edge], "i1")
-        number = nest.select(
-            "number", infinite, _wide(nest, bits, "float", float("inf")), number
-        )
+        number = nest.select("number", infinite, _wide(nest, bits, "float", float("inf")), number)
     elif element.special == "fn":
         edge = _wide(nest, bits, "i32", (1 << element.bits - 1) - 1)
         unordered = nest.inst("nan", "icmp eq", [size, edge], "i1")

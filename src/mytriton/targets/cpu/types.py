@@ -44,7 +44,17 @@ def arena(element: Element) -> str:
     return "i8" if element.kind == "b" else register(element)
 
 
-SIZES = {"ptr": 8, "double": 8, "float": 4, "half": 2, "i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
+SIZES = {
+    "ptr": 8,
+    "double": 8,
+    "float": 4,
+    "half": 2,
+    "i1": 1,
+    "i8": 1,
+    "i16": 2,
+    "i32": 4,
+    "i64": 8,
+}
 """Bytes of one element of an LLVM type in memory."""
 
 LETTERS = {"ptr": "p0", "double": "f64", "float": "f32", "half": "f16"}
@@ -67,7 +77,11 @@ def literal(type_: str, value: bool | int | float) -> str:
         return "true" if value else "false"
     if type_ in ("float", "double"):
         number = float(value)
-        bits = 0x7FF8 << 48 if math.isnan(number) else struct.unpack("<Q", struct.pack("<d", number))[0]
+        bits = (
+            0x7FF8 << 48
+            if math.isnan(number)
+            else struct.unpack("<Q", struct.pack("<d", number))[0]
+        )
         return f"0x{bits:016X}"
     return str(int(value))
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...ir.nodes import Const, Op, Operand, Param, Value
-from ...ir.ops import TABLE
+from ...ir.ops import TABLE, attribute
 from ...ir.types import PointerType, ScalarType, element_of, shape_of
 from . import affine, casts, rows
 from .access import fetch, fetch_at, offset_in
@@ -204,7 +204,7 @@ def _gather(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
 def _cast(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
     (operand,) = value.op.operands
     assert operand is not None
-    toward_zero = value.op.attrs.get("rounding") == "rtz"
+    toward_zero = attribute(value.op, "rounding") == "rtz"
     return casts.cast(nest, element_of(operand.ty), value.op.attrs["to"], forms[0], toward_zero)
 
 

@@ -27,7 +27,7 @@ from .control import is_meeting
 from .effects import leads_elsewhere
 from .memory import Index, Memory
 from .program import Launch, Program, makes_pointers
-from .show import show_typed
+from ..show import show_typed
 from .turns import Turns
 
 PATIENCE = 20_000

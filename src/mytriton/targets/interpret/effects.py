@@ -21,7 +21,7 @@ from ...ir.structural import pointee
 from ...ir.types import Element, PointerType, element_of
 from .blocks import Arrays, Meaning, operand_type
 from .memory import Lanes
-from .show import show
+from ..show import show
 
 if TYPE_CHECKING:
     from .program import Program

@@ -1,0 +1,192 @@
+"""Atomics: one lane after the other, each a machine atomic or a compare-and-swap loop.
+
+One idea: an atomic works on the bits in memory. Ints have instructions; a float is read, combined by its element-wise row,
+rounded and swapped in, until nobody came between; so all float formats are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...ir.nodes import Op
+from ...ir.ops import TABLE
+from ...ir.types import Element, ScalarType, element_of, shape_of
+from . import access, rows
+from .casts import decode, encode
+from .code import Reg
+from .nest import Nest, Pointer
+from .region import SCALARS, FunctionEmitter
+from .schedule import Sink
+from .sinks import PERFORM, PREPARE, put_result
+from .types import SIZES, memory
+from .virtual import Index, evaluate, fit, unit_of
+
+INSTRUCTIONS = {"add": "add", "and": "and", "or": "or", "xor": "xor", "xchg": "xchg"}
+ENDS = {("max", "i"): "max", ("min", "i"): "min", ("max", "u"): "umax", ("min", "u"): "umin"}
+ROWS = {"add": "add", "max": "maximum", "min": "minimum"}
+"""The row that a float atomic combines by."""
+
+Act = Callable[[Nest, Reg], Reg]
+"""Does the atomic at an address, at the end of the innermost code; returns the old value's bits."""
+
+
+def _here(nest: Nest, hint: str, text: str, type_: str) -> Reg:
+    return nest.put(len(nest.codes) - 1, hint, text, type_)
+
+
+def _bits(element: Element) -> str:
+    return f"i{8 * SIZES[memory(element)]}"
+
+
+def _as_bits(nest: Nest, element: Element, value: Reg) -> Reg:
+    """A scalar's bits in memory as an int."""
+    held = encode(nest, element, value)
+    if held.type == _bits(element):
+        return held
+    opcode = "ptrtoint" if held.type == "ptr" else "bitcast"
+    return _here(nest, "bits", f"{opcode} {held.typed} to {_bits(element)}", _bits(element))
+
+
+def _from_bits(nest: Nest, element: Element, bits: Reg) -> Reg:
+    held = bits
+    if memory(element) != bits.type:
+        opcode = "inttoptr" if memory(element) == "ptr" else "bitcast"
+        text = f"{opcode} {bits.typed} to {memory(element)}"
+        held = _here(nest, "held", text, memory(element))
+    deep = Reg(held.text, held.type, 0, len(nest.codes) - 1)
+    return decode(nest, element, deep)
+
+
+def _modify(op: Op, element: ScalarType, value: Reg) -> Act:
+    kind = op.attrs["kind"]
+    if kind == "xchg" or element.kind != "f":
+        instruction = INSTRUCTIONS.get(kind) or ENDS[kind, element.kind]
+        return lambda nest, address: _instruction(nest, instruction, element, address, value)
+    return lambda nest, address: _swap_loop(nest, ROWS[kind], element, address, value)
+
+
+def _instruction(nest: Nest, instruction: str, element: Element, address: Reg, value: Reg) -> Reg:
+    bits = _as_bits(nest, element, value)
+    align = SIZES[memory(element)]
+    text = f"atomicrmw {instruction} {address.typed}, {bits.typed} acq_rel, align {align}"
+    return _here(nest, "old", text, bits.type)
+
+
+def _swap_loop(nest: Nest, row: str, element: ScalarType, address: Reg, value: Reg) -> Reg:
+    """old = memory; until memory is still old: memory = row(old, value)."""
+    writer, code = nest.writer, nest.codes[-1]
+    type_, align = _bits(element), SIZES[memory(element)]
+    first = _here(
+        nest, "seen", f"load atomic {type_}, {address.typed} monotonic, align {align}", type_
+    )
+    head, end = writer.names.fresh("swap"), writer.names.fresh("swapped")
+    seen, found = writer.names.fresh("seen"), writer.names.fresh("found")
+    entry = code.label
+    code.branch(head)
+    code.add(f"%{seen} = phi {type_} [ {first.text}, %{entry} ], [ %{found}, %{head} ]")
+    old = _from_bits(nest, element, Reg(f"%{seen}", type_, 0, len(nest.codes) - 1))
+    table = TABLE[row].element
+    assert table is not None
+    new = rows.elementwise(nest, table, element, [old, value], "new")
+    assert isinstance(new, Reg)
+    bits = _as_bits(nest, element, new)
+    operands = f"{address.typed}, {type_} %{seen}, {bits.typed} acq_rel monotonic, align {align}"
+    pair = _here(nest, "pair", f"cmpxchg {operands}", type_)
+    code.add(f"%{found} = extractvalue {{ {type_}, i1 }} {pair.text}, 0")
+    won = _here(nest, "won", f"extractvalue {{ {type_}, i1 }} {pair.text}, 1", "i1")
+    code.add(f"br i1 {won.text}, label %{end}, label %{head}")
+    code.start(end)
+    return Reg(f"%{seen}", type_, 0, len(nest.codes) - 1)
+
+
+def _compare_and_swap(element: Element, expected: Reg, value: Reg) -> Act:
+    def act(nest: Nest, address: Reg) -> Reg:
+        wanted, new = _as_bits(nest, element, expected), _as_bits(nest, element, value)
+        align = SIZES[memory(element)]
+        operands = f"{address.typed}, {wanted.typed}, {new.typed} acq_rel acquire, align {align}"
+        pair = _here(nest, "pair", f"cmpxchg {operands}", wanted.type)
+        text = f"extractvalue {{ {wanted.type}, i1 }} {pair.text}, 0"
+        return _here(nest, "old", text, wanted.type)
+
+    return act
+
+
+def guarded(nest: Nest, element: Element, address: Reg, mask: Reg | None, act: Act) -> Reg:
+    """The old value, 0 where the mask is false and nothing was done."""
+    if mask is None:
+        return _from_bits(nest, element, act(nest, address))
+    code, fresh = nest.codes[-1], nest.writer.names.fresh
+    do, end, entry = fresh("do"), fresh("past"), code.label
+    code.add(f"br i1 {mask.text}, label %{do}, label %{end}")
+    code.start(do)
+    old = act(nest, address)
+    label = code.label
+    code.branch(end)
+    bits = _here(nest, "old", f"phi {old.type} [ {old.text}, %{label} ], [ 0, %{entry} ]", old.type)
+    return _from_bits(nest, element, bits)
+
+
+def _act_of(op: Op, element: Any, values: list[Reg]) -> Act:
+    if op.name == "atomic":
+        return _modify(op, element, values[0])
+    return _compare_and_swap(element, values[0], values[1])
+
+
+def _parts(op: Op) -> tuple[list[Any], Any]:
+    """The value operands, and the mask."""
+    return (
+        ([op.operands[1]], op.operands[2]) if op.name == "atomic" else (list(op.operands[1:]), None)
+    )
+
+
+def scalar_atomic(emitter: FunctionEmitter, nest: Nest, op: Op) -> None:
+    values, mask = _parts(op)
+    element = element_of(values[0].ty)
+    address = emitter.register(nest, op.operands[0])
+    given = [emitter.register(nest, value) for value in values]
+    guard = emitter.register(nest, mask) if mask is not None else None
+    old = guarded(nest, element, address, guard, _act_of(op, element, given))
+    emitter.writer.scalars[op.results[0]] = Reg(old.text, old.type)
+
+
+def _prepare(nest: Nest, sink: Sink, index: Index) -> list[Any]:
+    assert sink.op is not None
+    return [
+        None if operand is None else evaluate(nest, operand, fit(operand, index))
+        for operand in sink.op.operands
+    ]
+
+
+def _only(nest: Nest, form: Any) -> Reg:
+    """The scalar in a nest of one lane."""
+    if isinstance(form, Reg) and not form.lanes:
+        return form
+    return nest.extract(nest.wide(form), 0)
+
+
+def _perform(nest: Nest, sink: Sink, index: Index, forms: list[Any]) -> None:
+    op = sink.op
+    assert op is not None
+    values, mask = _parts(op)
+    element = element_of(values[0].ty)
+    place = (
+        forms[0]
+        if isinstance(forms[0], Pointer)
+        else Pointer(forms[0], None, unit_of(op.operands[0]))
+    )
+    address = _only(nest, place)
+    given = [_only(nest, form) for form in forms[1 : 1 + len(values)]]
+    guard = _only(nest, forms[2]) if mask is not None else None
+    valid = nest.version.valid
+    if valid is not None:
+        guard = access.both(nest, guard, nest.extract(valid, 0))
+    old = guarded(nest, element, address, guard, _act_of(op, element, given))
+    if shape_of(op.types[0]):
+        put_result(nest, op.results[0], index, Reg(old.text, old.type, 0, len(nest.codes) - 1))
+
+
+for _name in ("atomic", "atomic_cas"):
+    SCALARS[_name] = scalar_atomic
+    PREPARE[_name] = _prepare
+    PERFORM[_name] = _perform
