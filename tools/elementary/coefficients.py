@@ -19,6 +19,7 @@ from mpmath import mp, mpf
 
 from mytriton.ir.elementary.trigonometric import BOUNDS
 from mytriton.ir.elementary.words import PADDING
+from tools.elementary import bessel
 from tools.elementary.remez import Function, Polynomial, fit_rounded, rounded
 
 FILE = Path(__file__).parents[2] / "src/mytriton/ir/elementary/coefficients.txt"
@@ -139,8 +140,17 @@ def rows() -> Iterator[Fit | Split]:
     yield Fit("tanh", function, (0, 0.36), {"f32": 5}, weight, (1,))
     function, weight = relative_root(mp.erf)
     yield Fit("erf", lambda u: function(u) - 1, (0, 1), {"f32": 6, "f64": 12}, weight)
+    function, weight = relative_root(mp.erfinv)
+    yield Fit("erfinv", function, (0, 0.25), {"f64": 14}, weight)
+    ends = [(w - 3) / (w + 3) for w in (mp.sqrt(mp.log(2)), mpf("27.35"))]
+    yield Fit("erfcinv", erfcinv_form, (ends[0], ends[1]), {"f64": 14}, erfcinv_form)
+    yield Split("log_root_2pi", lambda: mp.log(2 * mp.pi) / 2, {"f64": 2})
+    yield Fit("stirling", stirling_form, (mpf(2) ** -20, mpf(2) ** -6), {"f64": 7})
+    yield Fit("lgamma", lgamma_weight, (-0.5, 1), {"f64": 21}, lgamma_weight)
     start = (0.5 - 4) / mpf(4.5)
     yield Fit("erfcx", erfcx_form, (start, 1), {"f64": 22}, erfcx_form)
+    for name, function, interval, degree, relative in bessel.rows():
+        yield Fit(name, function, interval, {"f64": degree}, function if relative else one)
     yield Fit(
         "log_erfc",
         lambda a: mp.log(mp.erfc(a)),
@@ -167,6 +177,27 @@ def erfcx_form(t: mpf) -> mpf:
         return 2 / mp.sqrt(mp.pi)
     a = 4 * (1 + t) / (1 - t)
     return (1 + 2 * a) * erfcx(a)
+
+
+def erfcinv_form(t: mpf) -> mpf:
+    """y / w with erfc(y) = exp(-w²), t = (w - 3) / (w + 3), by Newton's method."""
+    w = 3 * (1 + t) / (1 - t)
+    y = w - mpf("0.3") if w > 1 else mpf("0.5")
+    for _ in range(12):
+        value = mp.erfc(y)
+        y += (mp.log(value) + w * w) * mp.sqrt(mp.pi) / 2 * mp.exp(y * y) * value
+    return y / w
+
+
+def stirling_form(v: mpf) -> mpf:
+    """z (log gamma(z) - (z - 1/2) log z + z - log(2 pi) / 2) with v = 1 / z²: about 1/12."""
+    z = 1 / mp.sqrt(v)
+    plain = (z - mpf(1) / 2) * mp.log(z) - z + mp.log(2 * mp.pi) / 2
+    return z * (mp.loggamma(z) - plain)
+
+
+def lgamma_weight(d: mpf) -> mpf:
+    return mp.loggamma(2 + d) / d
 
 
 def rest_of_two_over_pi(bound: int) -> mpf:

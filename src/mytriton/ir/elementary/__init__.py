@@ -5,11 +5,14 @@ branches, so that whoever lowers it can vectorise it, with a bound on its error 
 Its constants are derived by `tools/elementary`, which also measures the bounds.
 """
 
-from .error_function import erf, erfc
+from .bessel import cyl_bessel_i0, cyl_bessel_i1, j0, j1, y0, y1
+from .error_function import erf, erfc, erfcx, normcdf
 from .exponential import exp, exp2, exp10, tanh
+from .gamma import lgamma, tgamma
 from .hyperbolic import acosh, asinh, atanh, cosh, expm1, sinh
 from .integers import multiply_high
 from .inverse import acos, asin, atan, atan2
+from .inverse_error import erfcinv, erfinv, normcdfinv
 from .logarithm import log, log1p, log2, log10
 from .power import cbrt, hypot, pow, rcbrt, rhypot
 from .trigonometric import cos, cospi, sin, sinpi, tan
@@ -26,18 +29,28 @@ __all__ = [
     "cos",
     "cosh",
     "cospi",
+    "cyl_bessel_i0",
+    "cyl_bessel_i1",
     "erf",
     "erfc",
+    "erfcinv",
+    "erfcx",
+    "erfinv",
     "exp",
     "exp2",
     "exp10",
     "expm1",
     "hypot",
+    "j0",
+    "j1",
+    "lgamma",
     "log",
     "log1p",
     "log2",
     "log10",
     "multiply_high",
+    "normcdf",
+    "normcdfinv",
     "pow",
     "rcbrt",
     "rhypot",
@@ -46,4 +59,7 @@ __all__ = [
     "sinpi",
     "tan",
     "tanh",
+    "tgamma",
+    "y0",
+    "y1",
 ]

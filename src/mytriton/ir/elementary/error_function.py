@@ -6,6 +6,7 @@ One idea: erfcx(x) = exp(x²) erfc(x) varies so little on [1/2, inf) that one po
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from ..types import F32
@@ -14,6 +15,9 @@ from .formats import coefficients, in_double, polynomial, two_product, with_sign
 
 if TYPE_CHECKING:
     from ..expr import Expr
+
+
+_ROOT_HALF = math.sqrt(0.5)
 
 
 def erf(x: Expr) -> Expr:
@@ -44,7 +48,32 @@ def erfc(x: Expr) -> Expr:
 
 def erfcx_beyond_half(x: Expr) -> Expr:
     """exp(x²) erfc(x) for x >= 1/2, f64: a polynomial in (x - 4) / (x + 4) divided by 1 + 2x."""
-    shifted, slope = x + 4.0, x * 2.0 + 1.0
-    inverse = 1.0 / (shifted * slope)
-    t = (x - 4.0) * (slope * inverse)
-    return polynomial(t, coefficients("erfcx", x)) * (shifted * inverse)
+    t = 1.0 - 8.0 / (x + 4.0)
+    return polynomial(t, coefficients("erfcx", x)) / (x * 2.0 + 1.0)
+
+
+def erfcx(x: Expr) -> Expr:
+    """exp(x²) erfc(x) within 5 ulp."""
+    if x.element == F32:
+        return in_double(erfcx, x)
+    size = x.abs()
+    high, low = two_product(x, x)
+    power = exp_sum(high, (size < 1e3).where(low, 0.0))
+    near = power * (1.0 - x.fma(polynomial(high, coefficients("erf", x)), x))
+    far = erfcx_beyond_half(size)
+    far = (x < 0.0).where(power * 2.0 - far, far)
+    return (size < 0.5).where(near, far)
+
+
+def normcdf(x: Expr) -> Expr:
+    """erfc(-x / sqrt 2) / 2, the square of x taken before the division; within 5 ulp."""
+    if x.element == F32:
+        return in_double(normcdf, x)
+    z = x * -_ROOT_HALF
+    size = z.abs()
+    inside = (x.abs() > 40.0).where(40.0, x.abs())
+    high, low = two_product(inside, inside)
+    tail = exp_sum(high * -0.5, low * -0.5) * erfcx_beyond_half(inside * _ROOT_HALF) * 0.5
+    far = (x > 0.0).where(1.0 - tail, tail)
+    near = 0.5 - z.fma(polynomial(z * z, coefficients("erf", x)), z) * 0.5
+    return (size < 0.5).where(near, far)

@@ -33,7 +33,7 @@ def pow(x: Expr, y: Expr) -> Expr:
     if x.element == F32:
         return _special_powers(x, y, exp2(log2(x.abs().to(F64)) * y.to(F64)).to(F32))
     size = x.abs()
-    high, low = _log_sum(size)
+    high, low = log_sum(size)
     product, error = two_product(high, y)
     plain = (size > 0.0) & (size < math.inf) & (product.abs() < 1e3)
     error = plain.where(y.fma(low, error), 0.0)
@@ -58,7 +58,7 @@ def _special_powers(x: Expr, y: Expr, value: Expr) -> Expr:
     return one.where(1.0, value)
 
 
-def _log_sum(x: Expr) -> tuple[Expr, Expr]:
+def log_sum(x: Expr) -> tuple[Expr, Expr]:
     """log x as a sum of two floats, f64: 2 s + s³ (2/3 + …) with all but the last part in two.
 
     s = f / (2 + f); its square times 2/3 is at most 2^-6 of the result, the rest 2^-12.
