@@ -130,7 +130,8 @@ def _read_run(
         ["ptr", "i32", mask.full, whole],
     )
     text = f"call {whole} @{name}({address.typed}, i32 {align}, {mask.typed}, {other.typed})"
-    return nest.put(max(level, mask.level, other.level), "load", text, type_, nest.lanes)
+    level = max(level, address.level, mask.level, other.level)
+    return nest.put(level, "load", text, type_, nest.lanes)
 
 
 def _gather(

@@ -21,7 +21,7 @@ from . import access, affine
 from .code import Code, Reg, const
 from .combine import apply, straight
 from .loops import GroupEmitter, Stitch, stitch
-from .nest import Form, Home, Nest
+from .nest import Form, Home, Nest, Run
 from .region import WHOLE, FunctionEmitter
 from .schedule import Group, Sink
 from .sinks import PERFORM, PREPARE, Sums
@@ -238,6 +238,8 @@ def _chunk_at(work: Work, nest: Nest, index: Index, place: Form, width: int) -> 
     op, level = work.op, len(nest.codes) - 1
     assert op is not None
     spot = offset(nest, work.axis_of, index, place)
+    if isinstance(spot, Run):  # the lane loop goes over the outer axes, one at a time
+        spot = nest.extract(nest.wide(spot), 0)
     assert isinstance(spot, Reg)
     values = [_load_chunk(nest, home, spot, width, level) for home in homes_of(nest, op)]
     lanes, valid = nest.lanes, nest.version.valid

@@ -37,7 +37,7 @@ def shape_nest(group: Group, vector_bytes: int) -> Shape:
     extents = group.shape
     long = [axis for axis, extent in enumerate(extents) if extent > 1]
     lane = long[-1] if long else len(extents) - 1
-    inner = group.axis if group.axis != lane and group.axis in long else None
+    inner = group.axis if group.axis != lane else None
     outer = tuple(axis for axis in long if axis not in (lane, inner))
     lanes = 1 if group.single else width(group, extents[lane], vector_bytes)
     return Shape(extents, outer, lane, inner, lanes)
@@ -124,6 +124,7 @@ class GroupEmitter:
         header, index = self.writer.names.fresh("lanes"), self.writer.names.fresh("j")
         del nest.codes[nest.lane_level :]
         nest.inner, nest.version = {}, version
+        shared = dict(nest.outer)
         nest.codes.append(Code(header))
         nest.lane = ZERO if once else Reg(f"%{index}", "i64", 0, nest.lane_level)
         if not version.full and nest.extent % nest.lanes:
@@ -136,6 +137,8 @@ class GroupEmitter:
         make_sinks(nest, self.group, tuple(self.parts), sums)
         if shape.inner is not None:
             self.close_inner(sums)
+        if once:  # at lane 0 what varies with the lane looks as if it did not
+            nest.outer = shared
         return Stitch(header, index, nest.codes.pop(), ZERO, ZERO, nest.lanes), sums
 
     def close_inner(self, sums: list[Sums]) -> None:

@@ -45,6 +45,7 @@ def kernel_text(function: Function, overlap: bool, host: Host) -> KernelText:
     writer = Writer(module, names, entry, host, number(function))
     emitter = FunctionEmitter(function, writer, Aliases(function.params, overlap))
     params = bind_params(emitter)
+    module.overloaded("llvm.umin", "i64", 0, 2)
     start = names.fresh("start")
     code = Code(start)
     emitter.emit(code, function.body, emitter.plan(function.body))
@@ -131,6 +132,5 @@ def run_text(params: list[str], arena_bytes: int) -> str:
         "  ret void",
         "}",
         "",
-        "declare i64 @llvm.umin.i64(i64, i64)",
     ]
     return "\n".join(lines)

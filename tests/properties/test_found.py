@@ -1,0 +1,43 @@
+"""What properties have found, each cut down to the kernel that failed, so that it is always tried."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mytriton.language as tl
+
+from .everywhere import agree
+
+
+def test_a_masked_load_inside_the_loop_over_the_reduced_axis():
+    """Its address was taken to be known outside that loop."""
+    x = np.arange(8 * 33, dtype=np.int32).reshape(8, 33)
+    agree(lambda x: tl.sum(x, 0), lambda x: x.sum(0, dtype=np.int32), [x])
+
+
+def test_a_reduced_axis_of_extent_one_beside_a_long_one():
+    x = np.arange(2, dtype=np.int32).reshape(2, 1)
+    agree(lambda x: tl.sum(x, 1), lambda x: x.sum(1, dtype=np.int32), [x])
+
+
+def test_an_ordered_reduction_of_each_row():
+    x = np.arange(4, dtype=np.int32).reshape(2, 2)
+    agree(lambda x: tl.reduce(x, 1, lambda a, b: a), lambda x: x[:, 0].copy(), [x])
+
+
+def test_a_row_a_little_longer_than_a_vector():
+    """The rest of the row was given what had been computed for lane 0."""
+    index = (np.arange(17) * 29 + 1) % 17
+
+    def body(x):
+        rows = (tl.arange(0, 17) * 29 + 1) % 17
+        return tl.broadcast_to(rows[None, :, None], (4, 17, 4)) + x
+
+    x = np.zeros((4, 17, 4), np.int32)
+    agree(body, lambda x: x + index[None, :, None].astype(np.int32), [x])
+
+
+def test_a_sort_beside_the_loop_over_programs():
+    """Both declare the same intrinsic."""
+    x = np.array([3, 1, 2], np.int32)
+    agree(lambda x: tl.sort(x), np.sort, [x])
