@@ -1,4 +1,4 @@
-"""What properties have found, each cut down to the kernel that failed, so that it is always tried."""
+"""What properties have found, each cut down to the kernel that failed, to be tried always."""
 
 from __future__ import annotations
 
