@@ -67,7 +67,8 @@ def patterns(element: ScalarType) -> Array:
     if element.kind != "f":
         return values
     ordinary = random.normal(size=RANDOM) * np.exp2(random.integers(-6, 7, RANDOM))
-    return np.concatenate([values, round_to(element, ordinary)])
+    fractions = random.uniform(-1, 1, RANDOM // 2)
+    return np.concatenate([values, round_to(element, np.append(ordinary, fractions))])
 
 
 @cache

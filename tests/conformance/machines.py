@@ -80,7 +80,13 @@ def by_cpu(row: Row, element: ScalarType, arrays: Sequence[Array]) -> Array:
 
 @cache
 def _all_by_cpu(element: ScalarType, arity: int) -> dict[str, Array]:
-    rows = [row for row in ROWS if element_of(row).arity == arity and element in types_of(row)]
+    rows = [
+        row
+        for row in ROWS
+        if element_of(row).arity == arity
+        and element in types_of(row)
+        and not (element.bits == 8 and uses_formula(element_of(row), element))
+    ]
     names = [row.name for row in rows]
     results = [result_type(element_of(row), element) for row in rows]
     return dict(zip(names, cpu.run(names, element, results, operands(element, arity))))

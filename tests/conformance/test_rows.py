@@ -46,7 +46,8 @@ def allowance(row: Row, result: ScalarType) -> float:
 def test_a_row_means_the_same(row: Row, element: ScalarType) -> None:
     machines = ["c", "cpu"]
     if uses_formula(element_of(row), element):
-        machines.append("formula")
+        # A formula of 8-bit floats is that of 16-bit ones, rounded again: not worth compiling.
+        machines = ["c", "formula"] if element.bits == 8 else ["c", "cpu", "formula"]
     for machine in machines:
         compare(row, element, machine)
 
@@ -57,6 +58,9 @@ def compare(row: Row, element: ScalarType, machine: str) -> None:
     want = by_numpy(row, element, arrays)
     got = MACHINES[machine](row, element, arrays)
     distance = ulps(result, got, want)
+    with np.errstate(invalid="ignore"):
+        if element_of(row).absolute:
+            distance[np.abs(got - want) <= 2 * element_of(row).absolute] = 0.0
     worst = int(np.argmax(distance))
     given = [array[worst] for array in arrays]
     message = f"{machine}: {row.name}{given} = {got[worst]}, meaning {want[worst]}"

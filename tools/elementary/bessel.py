@@ -1,4 +1,4 @@
-"""What the polynomials of the Bessel functions approximate (see `mytriton.ir.elementary.bessel`)."""
+"""What the polynomials of the Bessel functions in `mytriton.ir.elementary` approximate."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from . import elementary
 from .elementwise import each, elementwise, wide
+from .formula import meaning
 
 
 def _half_turns(x: Any, ahead: int) -> Any:
@@ -35,7 +36,7 @@ def _cosine(x: Any) -> Any:
 
 
 Meaning = Callable[..., Any]
-ROWS: tuple[tuple[str, str, int, Meaning, float], ...] = (
+ROWS: tuple[tuple[str, str, int, Meaning | None, float], ...] = (
     ("tan", "The tangent of x in radians.", 1, wide(np.tan), 3),
     ("asin", "The angle whose sine is x; NaN outside [-1, 1].", 1, wide(np.arcsin), 2),
     ("acos", "The angle in [0, π] whose cosine is x.", 1, wide(np.arccos), 2),
@@ -58,8 +59,24 @@ ROWS: tuple[tuple[str, str, int, Meaning, float], ...] = (
     ("hypot", "sqrt(x² + y²) without overflow on the way.", 2, wide(np.hypot), 2),
     ("rhypot", "1 / hypot(x, y).", 2, wide(lambda x, y: 1.0 / np.hypot(x, y)), 2),
     ("erfc", "1 - erf(x), accurate where that is small.", 1, each(math.erfc), 5),
+    ("erfcx", "exp(x²) erfc(x).", 1, None, 5),
+    ("erfinv", "The number whose erf is x, of x in [-1, 1].", 1, None, 6),
+    ("erfcinv", "The number whose erfc is x, of x in [0, 2].", 1, None, 6),
+    ("normcdf", "The chance that a standard normal number is at most x.", 1, None, 5),
+    ("normcdfinv", "The number whose normcdf is x, of x in [0, 1].", 1, None, 6),
+    ("tgamma", "The gamma function; NaN at negative whole numbers.", 1, None, 6),
+    ("lgamma", "log |gamma(x)|; inf at 0 and negative whole numbers.", 1, None, 6),
+    ("j0", "The Bessel function of the first kind, order 0.", 1, None, 4),
+    ("j1", "The Bessel function of the first kind, order 1.", 1, None, 4),
+    ("y0", "The Bessel function of the second kind, order 0; NaN below 0.", 1, None, 4),
+    ("y1", "The Bessel function of the second kind, order 1; NaN below 0.", 1, None, 4),
+    ("cyl_bessel_i0", "The modified Bessel function, order 0.", 1, None, 6),
+    ("cyl_bessel_i1", "The modified Bessel function, order 1.", 1, None, 6),
 )
-"""name, documentation, arity, meaning, ulp."""
+"""name, documentation, arity, meaning (None: that of the formula in f64), ulp."""
+
+ABSOLUTE = {"lgamma": 1e-13, "j0": 4e-15, "j1": 4e-15, "y0": 1e-14, "y1": 1e-14}
+"""The rows with zeros that are no floats, and their error there."""
 
 for _name, _doc, _arity, _numpy, _ulp in ROWS:
     elementwise(
@@ -67,9 +84,10 @@ for _name, _doc, _arity, _numpy, _ulp in ROWS:
         _doc,
         _arity,
         "f",
-        numpy=_numpy,
+        numpy=_numpy or meaning(getattr(elementary, _name)),
         c=f"{_name}{{f}}({', '.join(f'{{{i}}}' for i in range(_arity))})",
         expand=getattr(elementary, _name),
         ulp=_ulp,
+        absolute=ABSOLUTE.get(_name, 0.0),
         cost=40,
     )

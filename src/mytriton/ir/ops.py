@@ -74,6 +74,8 @@ class Elementwise:
     """By kind, e with f(x, e) = x, and f(e, x) = x where it commutes; "max", "min": the type's ends
     (or infinities)."""
     ulp: float = 0.0
+    absolute: float = 0.0
+    """An error allowed besides, absolutely: where a function's zeros are no floats."""
     cost: int = 1
     """About how many machine instructions a vector of elements takes: what is worth keeping rather
     than redoing."""

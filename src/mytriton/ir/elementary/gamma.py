@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 
 from ..types import F32
 from .exponential import exp_sum
-from .formats import coefficients, in_double, is_negative, polynomial, two_product, two_sum
+from .formats import (
+    coefficients,
+    in_double,
+    is_negative,
+    polynomial,
+    two_product,
+    two_sum,
+    with_sign,
+)
 from .logarithm import log
 from .power import log_sum
 from .trigonometric import sinpi
@@ -36,8 +44,9 @@ def tgamma(x: Expr) -> Expr:
     above = (size > 172.0).where(math.inf, above)
     above = ((size <= 18.0) & size.rint().eq(size)).where(above.rint(), above)
     wave = sinpi(x)
-    below = exp_sum(-high, -low) * product * (-math.pi / (x * wave))
-    below = ((size > 190.0) & wave.ne(0.0)).where(0.0, below)
+    factor = -math.pi / (x * wave)
+    below = exp_sum(-high, -low) * product * factor
+    below = (size > 190.0).where(with_sign(x.full(0.0), factor), below)
     below = (wave.eq(0.0) | size.eq(math.inf)).where(math.nan, below)
     value = (x < 0.0).where(below, above)
     tiny = size < 2.0**-60

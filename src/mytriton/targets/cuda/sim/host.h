@@ -278,6 +278,49 @@ inline double sinpi(double x) {  // exact at multiples of a half, where 0 has th
 inline double cospi(double x) { return isinf(x) ? x - x : sinpi(0.5 - fabs(fmod(x, 2.0))) + 0.0; }
 inline float rcbrtf(float x) { return (float)rcbrt((double)x); }
 inline float rhypotf(float x, float y) { return (float)rhypot((double)x, (double)y); }
+
+// Rare functions that C lacks: in long double, by plain methods.
+inline double erfcx(double x) {
+    if (x < 25) return (double)(expl((long double)x * x) * erfcl(x));
+    long double term = 1, total = 1;
+    for (int n = 1; n < 20; n++) total += term *= -(2 * n - 1) / (2 * (long double)x * x);
+    return (double)(total / (x * 1.772453850905516027298167483341145L));
+}
+inline double erfcinv(double q) {  // Newton's method on log(erfc(y)) = log(q)
+    if (!(q > 0 && q < 2)) return q == 0 ? INFINITY : q == 2 ? -INFINITY : NAN;
+    if (q > 1) return -erfcinv(2 - q);
+    long double want = logl(q), y = q > 0.5 ? (1 - q) * 0.88L : sqrtl(-want) * 0.9L;
+    for (int n = 0; n < 60; n++) {
+        long double value = erfcl(y), slope = expl(-y * y) * 1.1283791670955125738961589031215L;
+        y += q > 0.5 ? (erfl(y) - (1 - (long double)q)) / -slope : (logl(value) - want) * value / slope;
+    }
+    return (double)y;
+}
+inline double erfinv(double x) {
+    if (!(fabs(x) < 1)) return fabs(x) == 1 ? copysign(INFINITY, x) : NAN;
+    if (fabs(x) > 0.5) return copysign(erfcinv(1 - fabs(x)), x);
+    long double y = x;
+    for (int n = 0; n < 20; n++) y -= (erfl(y) - x) * expl(y * y) * 0.88622692545275801364908374167057L;
+    return x == 0 ? x : (double)y;
+}
+inline double normcdf(double x) { return (double)(erfcl(-x * 0.70710678118654752440084436210485L) / 2); }
+inline double normcdfinv(double p) { return -1.4142135623730951 * erfcinv(2 * p); }
+inline double cyl_bessel(int order, double x) {  // the power series, whose terms are all positive
+    if (x != x || isinf(x)) return order ? x : fabs(x);
+    long double square = (long double)x * x / 4, term = order ? x / 2.0L : 1, total = term;
+    for (int n = 1; n < 3000 && fabsl(term) > fabsl(total) * 1e-21L; n++)
+        total += term *= square / ((long double)n * (n + order));
+    return (double)total;
+}
+inline double cyl_bessel_i0(double x) { return cyl_bessel(0, x); }
+inline double cyl_bessel_i1(double x) { return cyl_bessel(1, x); }
+inline float erfcxf(float x) { return (float)erfcx((double)x); }
+inline float erfcinvf(float x) { return (float)erfcinv((double)x); }
+inline float erfinvf(float x) { return (float)erfinv((double)x); }
+inline float normcdff(float x) { return (float)normcdf((double)x); }
+inline float normcdfinvf(float x) { return (float)normcdfinv((double)x); }
+inline float cyl_bessel_i0f(float x) { return (float)cyl_bessel(0, x); }
+inline float cyl_bessel_i1f(float x) { return (float)cyl_bessel(1, x); }
 inline float sinpif(float x) { return (float)sinpi((double)x); }
 inline float cospif(float x) { return (float)cospi((double)x); }
 

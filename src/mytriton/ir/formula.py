@@ -1,0 +1,69 @@
+"""A formula over `Expr` as a NumPy function: the meaning of functions that NumPy does not have.
+
+One idea: the formula is traced once, on f64 parameters, and its ops are then evaluated in order by
+their own rows' meanings; so a rare function is written once, as its expansion.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .build import Builder, using
+from .expr import Expr
+from .fold import evaluate
+from .nodes import Const, Function, Op, Operand, Param
+from .numeric import Array, bitcast, convert, held_dtype
+from .ops import TABLE
+from .types import F64, element_of
+
+Formula = Callable[..., Any]
+
+
+def meaning(formula: Formula) -> Callable[..., Array]:
+    """The formula computed in float64 and rounded to the arrays' dtype once."""
+
+    def numpy(*arrays: Array) -> Array:
+        wide = [np.asarray(array, np.float64) for array in arrays]
+        return run(_traced(formula), wide).astype(arrays[0].dtype)
+
+    return numpy
+
+
+@cache
+def _traced(formula: Formula) -> Function:
+    params = [Param(name, F64) for name in inspect.signature(formula).parameters]
+    with using(Builder(where=())) as builder:
+        builder.emit("print", [formula(*map(Expr, params)).value])
+        return builder.function("formula", params)
+
+
+def run(function: Function, arrays: list[Array]) -> Array:
+    """What the last op of a function without control flow is given, on these arguments."""
+    values: dict[Any, Array] = dict(zip(function.params, arrays))
+
+    def get(operand: Operand) -> Array:
+        if isinstance(operand, Const):
+            return np.array(operand.value, held_dtype(operand.ty))
+        return values[operand]
+
+    *ops, end = function.body.ops[:-1]
+    with np.errstate(all="ignore"):
+        for op in ops:
+            values[op.results[0]] = _result(op, [get(operand) for operand in op.operands])
+    return get(end.operands[0])
+
+
+def _result(op: Op, arrays: list[Array]) -> Array:
+    source: Any = element_of(op.operands[0].ty)  # type: ignore[union-attr]
+    target: Any = element_of(op.types[0])
+    row = TABLE[op.name].element
+    if row is not None:
+        return evaluate(row, source, target, arrays)
+    if op.name == "select":
+        return np.where(*arrays)
+    return {"cast": convert, "bitcast": bitcast}[op.name](source, target, arrays[0])
