@@ -69,7 +69,7 @@ class Writer:
     def number(self, names: tuple[str, ...], depth: int = 2) -> str:
         if not depth or self.random.random() < 0.25:
             return self.atom(names)
-        left, right = self.number(names, depth - 1), self.number(names, depth - 1)
+        right = self.number(names, depth - 1)
         kind = self.choose((6, "op"), (1, "if"), (1, "min"), (1, "call"), (1, "neg"))
         if kind == "if":
             return (

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+import mytriton as triton
 import mytriton.language as tl
+from tests.targets.harness import run_everywhere
 
 from .everywhere import agree
 
@@ -41,3 +43,20 @@ def test_a_sort_beside_the_loop_over_programs():
     """Both declare the same intrinsic."""
     x = np.array([3, 1, 2], np.int32)
     agree(lambda x: tl.sort(x), np.sort, [x])
+
+
+@triton.jit
+def grown_kernel(blocks, n, m):
+    lanes = tl.arange(0, 5)
+    v = tl.load(blocks + lanes)
+    if n > m:
+        for _ in range(n):
+            v = v + n
+    tl.store(blocks + lanes, v)
+
+
+def test_a_block_that_a_loop_in_a_branch_carries():
+    """It was left where the loop had it."""
+    blocks = np.arange(5, dtype=np.int32)
+    for n, wanted in ((3, blocks + 9), (1, blocks)):
+        run_everywhere(grown_kernel, (1,), blocks, n, 2, expected={"blocks": wanted})

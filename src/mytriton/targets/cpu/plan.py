@@ -63,7 +63,7 @@ def yields(
         if result is None or not shape_of(result.ty):
             continue
         home = scheduler.kept.get(result) if isinstance(result, Value) else None
-        if home is not None and result not in slots.values():
+        if home is not None and result not in slots.values() and not brings_its_home(result):
             assert isinstance(result, Value)
             slots[number] = result
             stages[number] = scheduler.begun.get(result, home)
@@ -71,6 +71,11 @@ def yields(
         sink = Sink("keep", None, (result,), shape_of(result.ty), slot=number)
         slots[number], stages[number] = None, scheduler.place(sink)
     return slots, stages
+
+
+def brings_its_home(value: Operand) -> bool:
+    """Whether a block lies where a loop carries it, and must be copied to lie elsewhere."""
+    return isinstance(value, Value) and value.op.name in ("for", "while")
 
 
 def safe(scheduler: Scheduler, param: Operand, written: Stage) -> bool:
