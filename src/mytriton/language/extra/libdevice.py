@@ -7,7 +7,7 @@ conversions (`float2int_rn`, …) and the `fast_*` names are made from patterns.
 
 # ruff: noqa: F401 - gathering names is what this file does
 
-from ._bessel import cyl_bessel_i0, cyl_bessel_i1, j0, j1, jn, y0, y1, yn
+from ._bessel import jn, yn
 from ._bits import (
     brev,
     byte_perm,
@@ -56,15 +56,6 @@ from ._real import (
     rnorm4d,
     round,
     saturatef,
-)
-from ._special import (
-    erfcinv,
-    erfcx,
-    erfinv,
-    lgamma,
-    normcdf,
-    normcdfinv,
-    tgamma,
 )
 
 abs, ceil, cos, erf, exp, exp2 = (PLAIN[n] for n in ("abs", "ceil", "cos", "erf", "exp", "exp2"))
