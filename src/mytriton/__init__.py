@@ -34,3 +34,6 @@ __all__ = [
     "reinterpret",
     "target",
 ]
+
+# Triton's library functions are themselves kernels, so its modules hold `jit`.
+vars(language.standard)["jit"] = vars(language.random)["jit"] = jit

@@ -8,6 +8,7 @@ public dtype interface.
 
 from __future__ import annotations
 
+import enum
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -58,12 +59,52 @@ class TypeQueries:
     def is_standard_floating(self) -> bool:
         return self.is_floating() and self.scalar.bits > 8
 
+    @property
+    def cache_key_part(self) -> str:
+        """What tells this type from others in a key."""
+        return str(self.name)
+
+    def codegen_name(self) -> str:
+        """NumPy's name of the scalar type, where Triton's is shorter: `float32` of `fp32`."""
+        return str(self.scalar.name).replace("bf", "bfloat").replace("fp", "float")
+
+    def mangle(self) -> str:
+        """A short name that may be part of an identifier: `i32`, `u8`, `fp16`, `Pfp16`."""
+        if self.is_int():
+            return f"{'i' if self.is_int_signed() else 'u'}{self.scalar.bits}"
+        return str(self.name)
+
+    def with_element_ty(self, element_ty: Any) -> Any:
+        """The same type of other elements; of a scalar, the other type itself."""
+        return element_ty
+
+    def to_ir(self, builder: Any) -> Any:
+        """Refused: there is no MLIR. Raises TypeError."""
+        raise TypeError(f"{self} has no MLIR type here: the type itself is that of the IR")
+
     def __getattr__(self, name: str) -> Any:
         """`is_fp16()`, `is_int64()`, `is_fp8e4nv()`, …: whether the scalar type has that Triton
         name."""
         if name.startswith("is_") and name[3:] in BY_TRITON_NAME:
             return lambda: self.scalar is BY_TRITON_NAME[name[3:]]
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+
+class KIND(enum.Enum):
+    """The kinds of element types, the lower first in promotion."""
+
+    BOOLEAN = 0
+    INTEGRAL = 1
+    FLOATING = 2
+
+
+class Kind(str):
+    """The letter of a kind; called, as Triton's `dtype.kind()` is, the member of `KIND`."""
+
+    __slots__ = ()
+
+    def __call__(self) -> KIND:
+        return {"b": KIND.BOOLEAN, "f": KIND.FLOATING}.get(self, KIND.INTEGRAL)
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,6 +125,9 @@ class ScalarType(TypeQueries):
     mantissa: int = 0
     bias: int = 0
     special: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", Kind(self.kind))
 
     def __repr__(self) -> str:
         return self.ir
@@ -143,7 +187,7 @@ class PointerType(TypeQueries):
     element: ScalarType | PointerType
     const: bool = False
 
-    kind = "p"
+    kind = Kind("p")
     bits = 64
     itemsize = 8
     primitive_bitwidth = 64
@@ -162,6 +206,12 @@ class PointerType(TypeQueries):
 
     def __repr__(self) -> str:
         return self.ir
+
+    def mangle(self) -> str:
+        return f"P{self.element.mangle()}"
+
+    def with_element_ty(self, element_ty: Any) -> PointerType:
+        return PointerType(element_ty, self.const)
 
 
 Element = ScalarType | PointerType
@@ -192,6 +242,22 @@ class VectorType(TypeQueries):
     @property
     def primitive_bitwidth(self) -> int:
         return self.element.bits
+
+    def kind(self) -> KIND:
+        """The kind of the elements."""
+        return Kind(self.element.kind)()
+
+    def get_int_min_value(self) -> int:
+        return self.element.get_int_min_value()
+
+    def get_int_max_value(self) -> int:
+        return self.element.get_int_max_value()
+
+    def mangle(self) -> str:
+        return f"{self.element.mangle()}S{'_'.join(map(str, self.shape))}S"
+
+    def with_element_ty(self, element_ty: Any) -> VectorType:
+        return VectorType(self.shape, element_ty)
 
     @property
     def nbytes(self) -> int:

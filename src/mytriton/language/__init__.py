@@ -6,6 +6,8 @@ the op table's public rows come from `math.FUNCTIONS`, so a new row needs no lin
 
 # ruff: noqa: F401 - gathering names is what this file does
 
+import sys
+
 from . import core, extra, math, random, semantics, standard, target_info
 from .asm import inline_asm_elementwise
 from .blocks import (
@@ -129,3 +131,5 @@ from .windows import (
 from .windows import make_tensor_descriptor as _experimental_make_tensor_descriptor
 
 globals().update(math.FUNCTIONS)
+# What Triton's own modules hold of one another, for code that finds it there.
+vars(math)["core"], vars(random)["math"], vars(random)["tl"] = core, math, sys.modules[__name__]

@@ -6,6 +6,7 @@ One idea: there are no second type objects; `tl.float32 is ir.types.F32`. `tl.dt
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -27,6 +28,7 @@ from ..ir.types import (
     I16,
     I32,
     I64,
+    KIND,
     SCALARS,
     U8,
     U16,
@@ -89,6 +91,13 @@ class _TypeMaker(type):
         return isinstance(instance, cls.types)
 
 
+class SIGNEDNESS(enum.Enum):
+    """Whether ints have negative values."""
+
+    SIGNED = 0
+    UNSIGNED = 1
+
+
 class dtype(TypeQueries, metaclass=_TypeMaker):
     """`tl.dtype("fp32")`: the type of that name; every IR type is an instance."""
 
@@ -97,7 +106,9 @@ class dtype(TypeQueries, metaclass=_TypeMaker):
     FP_TYPES: ClassVar = [row.name for row in SCALARS if row.kind == "f"]
     STANDARD_FP_TYPES: ClassVar = [row.name for row in SCALARS if row.kind == "f" and row.bits > 8]
     OTHER_TYPES: ClassVar = ["void"]
-    types = (ScalarType, PointerType, VectorType, _Void)
+    KIND = KIND
+    SIGNEDNESS = SIGNEDNESS
+    types: ClassVar[tuple[Any, ...]] = (ScalarType, PointerType, VectorType, _Void)
 
     def __new__(cls, name: str) -> Any:
         return as_dtype(name)
@@ -108,7 +119,7 @@ class dtype(TypeQueries, metaclass=_TypeMaker):
         return type_str in _ALIASES
 
 
-class pointer_type(TypeQueries, metaclass=_TypeMaker):
+class pointer_type(dtype):
     """`tl.pointer_type(element_ty, address_space, const)`: the type of a pointer to elements."""
 
     types = (PointerType,)
@@ -117,7 +128,7 @@ class pointer_type(TypeQueries, metaclass=_TypeMaker):
         return PointerType(as_dtype(element_ty), bool(unwrap(const)))
 
 
-class block_type(TypeQueries, metaclass=_TypeMaker):
+class block_type(dtype):
     """`tl.block_type(element_ty, shape)`: the type of a block; the element type itself for ()."""
 
     types = (VectorType,)
@@ -136,6 +147,10 @@ class constexpr_type:
     def __repr__(self) -> str:
         return f"constexpr_type[{self.value}]"
 
+    def mangle(self) -> str:
+        """A short name of the type."""
+        return repr(self)
+
 
 class tuple_type:
     """The type of a tuple: those of its items, and their names where it has them."""
@@ -144,6 +159,10 @@ class tuple_type:
         self.types = list(types)
         self.fields = list(fields) if fields else [""] * len(self.types)
         self.name = f"[{','.join(map(str, self.types))}]"
+
+    def mangle(self) -> str:
+        """A short name of the type."""
+        return f"T{'_'.join(ty.mangle() for ty in self.types)}T"
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -21,7 +21,7 @@ from .blocks import arange, axis_argument, broadcast_to, cast, full, shape_argum
 from .constexpr import builtin, unwrap
 from .memory import _pointer, _value, pointee
 from .shapes import reshape
-from .tensor import tensor
+from .tensor import member, tensor
 
 PADDINGS = ("", "zero", "nan")
 
@@ -205,6 +205,7 @@ def make_block_ptr(
     return block_pointer(pointer, extents, steps, starts, block)
 
 
+@member
 @builtin
 def advance(base: Any, offsets: Any) -> block_pointer:
     """The block pointer moved by ints, one an axis."""
@@ -324,6 +325,10 @@ class tensor_descriptor_type:
 
     def __repr__(self) -> str:
         return f"tensor_descriptor<{self.block_type}>"
+
+    def mangle(self) -> str:
+        """A short name of the type."""
+        return f"TD{self.block_type.mangle()}"
 
 
 @builtin
