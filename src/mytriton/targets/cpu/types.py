@@ -75,7 +75,7 @@ def literal(type_: str, value: bool | int | float) -> str:
     """A constant of an LLVM scalar type; floats as the bits of a double, which LLVM reads exactly."""
     if type_ == "i1":
         return "true" if value else "false"
-    if type_ in ("float", "double"):
+    if type_ in ("half", "float", "double"):
         number = float(value)
         bits = (
             0x7FF8 << 48

@@ -22,6 +22,8 @@ from .types import memory, register
 Index = tuple[Any, ...]
 """One form of i64 per axis."""
 Wants = list[tuple[Operand, Index]]
+HALVES = (const("i64", 0), const("i64", 1))
+"""The last index of the halves of a split: forms are remembered by identity, so made once."""
 
 
 def fit(operand: Operand, index: Index) -> Index:
@@ -147,7 +149,7 @@ def _reshape_route(nest: Nest, value: Value, index: Index) -> Wants:
 
 
 def _split_route(nest: Nest, value: Value, index: Index) -> Wants:
-    return [(value.op.operands[0], (*index, const("i64", value.index)))]
+    return [(value.op.operands[0], (*index, HALVES[value.index]))]
 
 
 def _gather_route(nest: Nest, value: Value, index: Index) -> Wants:
