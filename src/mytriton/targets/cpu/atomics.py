@@ -18,7 +18,7 @@ from .code import Reg
 from .nest import Nest, Pointer
 from .region import SCALARS, FunctionEmitter
 from .schedule import Sink
-from .sinks import PERFORM, PREPARE, put_result
+from .sinks import PERFORM, PREPARE
 from .types import SIZES, memory
 from .virtual import Index, evaluate, fit, unit_of
 
@@ -183,7 +183,10 @@ def _perform(nest: Nest, sink: Sink, index: Index, forms: list[Any]) -> None:
         guard = access.both(nest, guard, nest.extract(valid, 0))
     old = guarded(nest, element, address, guard, _act_of(op, element, given))
     if shape_of(op.types[0]):
-        put_result(nest, op.results[0], index, Reg(old.text, old.type, 0, len(nest.codes) - 1))
+        home = nest.places[op.results[0]]
+        value = Reg(old.text, old.type, 0, len(nest.codes) - 1)
+        offset = access.offset_in(nest, home, index)
+        access.keep(nest, home.address, home.element, offset, value)
 
 
 for _name in ("atomic", "atomic_cas"):

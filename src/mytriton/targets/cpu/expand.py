@@ -90,13 +90,13 @@ def _assert(expander: Expander, op: Op, operands: list[Operand]) -> tuple[Operan
     assert condition is not None
     if not shape_of(condition.ty) and mask is None:
         return None
-    bad = ~Expr(condition)
+    bad = Expr(condition) ^ True
     if mask is not None:
         bad = bad & Expr(mask)
     while shape_of(bad.ty):
         axis = len(shape_of(bad.ty)) - 1
         bad = Expr(expander.builder.emit("reduce", [bad.value], {"axis": axis}, (_any(),))[0])
-    fine = ~bad
+    fine = bad ^ True
     return expander.builder.emit("assert", [fine.value], dict(op.attrs))
 
 

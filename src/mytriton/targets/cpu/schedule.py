@@ -320,19 +320,25 @@ class Scheduler:
         return late
 
     def prepare(self, sink: Sink) -> None:
-        """Keeps what the sink's loop must find in the arena: operands read elsewhere, dear values it would redo."""
+        """Keeps what the sink's loop must find in the arena: operands read elsewhere, and dear values it would redo,
+        the outermost first. A sink that only keeps a value joins the loop that has its parts already.
+        """
         for operand in sink.values:
             for part in self.parts(operand):
                 for index in self.kept_operands(part.op):
                     self.keep(part.op.operands[index])
         for operand in sink.values:
-            for part in reversed(self.parts(operand)):
-                stretched = shape_of(part.ty) != sink.shape and part is not operand
-                again = any(group.shape for stage, group in self.evaluated.get(part, ()))
-                if part is sink.kept or part in self.kept:
-                    continue
-                if (stretched or again) and self.dear(part, sink):
-                    self.keep(part)
+            while (part := self.outermost_dear(operand, sink)) is not None:
+                self.keep(part)
+
+    def outermost_dear(self, operand: Operand, sink: Sink) -> Value | None:
+        """The outermost value under an operand that the sink's loop should find rather than redo."""
+        for part in reversed(self.parts(operand)):
+            stretched = shape_of(part.ty) != sink.shape and part is not operand
+            again = sink.kept is None and part in self.evaluated
+            if part is not sink.kept and (stretched or again) and self.dear(part, sink):
+                return part
+        return None
 
     def kept_operands(self, op: Op) -> Iterable[int]:
         rule = KEPT_OPERANDS.get(op.name)
