@@ -1,15 +1,16 @@
 """The schedule of a region: which loops there are, in which order, and what each one does.
 
-One idea: a block value is a function of its index and costs nothing until a *sink* needs it: a store, a reduction, a value
-kept in the arena. Sinks of one iteration shape share a loop nest (`Group`) unless one needs the finished result of
-another. Groups and scalar ops stand in `Stage`s; a sink joins the earliest stage that its operands and the order of
-memory accesses allow.
+One idea: a block value is a function of its index and costs nothing until a *sink* needs it: a
+store, a reduction, a value kept in the arena. Sinks of one iteration shape share a loop nest
+(`Group`) unless one needs the finished result of another. Groups and scalar ops stand in `Stage`s;
+a sink joins the earliest stage that its operands and the order of memory accesses allow.
 
     m = max(x); e = exp(x - m); s = sum(e); store(e / s)
     stage 0: loop {max x}     stage 1: loop {sum e, keep e}     stage 2: loop {store e/s}
 
-What decides whether a value is kept: it is dear (`cost`) and needed by two loops, or it is a load that a later store may
-change before it is used, or the reader needs it at other places than its own (`KEPT_OPERANDS`).
+What decides whether a value is kept: it is dear (`cost`) and needed by two loops, or it is a load
+that a later store may change before it is used, or the reader needs it at other places than its own
+(`KEPT_OPERANDS`).
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ DEAR = 8
 
 @dataclass(eq=False)
 class Sink:
-    """One thing a loop nest does: `kind` is "store", "reduce", "keep", "extract" or an op done lane by lane.
+    """One thing a loop nest does: `kind` is "store", "reduce", "keep", "extract" or an op done lane
+    by lane.
 
-    `values` is what is evaluated at each index; `kept` the value that a keep puts into its home; `place` where in the
-    home that lies (strides and start, in elements), if not row-major.
+    `values` is what is evaluated at each index; `kept` the value that a keep puts into its home;
+    `place` where in the home that lies (strides and start, in elements), if not row-major.
     """
 
     kind: str
@@ -53,7 +55,8 @@ class Sink:
 
 @dataclass(eq=False)
 class Group:
-    """A loop nest over a shape; `axis` is the one that its reductions run along; `single`: one lane at a time."""
+    """A loop nest over a shape; `axis` is the one that its reductions run along; `single`: one lane
+    at a time."""
 
     shape: tuple[int, ...]
     axis: int | None = None
@@ -65,7 +68,8 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """That a stage reads a block of the arena; `plain`: each index its own element, in the stage's loop."""
+    """That a stage reads a block of the arena; `plain`: each index its own element, in the stage's
+    loop."""
 
     stage: Stage
     plain: bool
@@ -92,7 +96,8 @@ KEPT_OPERANDS: dict[str, Callable[[Op], Iterable[int]]] = {
     "print": lambda op: range(len(op.operands)),
     "histogram": lambda op: (),
 }
-"""Which operands an op reads at other places than its own index, so that they must lie in the arena."""
+"""Which operands an op reads at other places than its own index, so that they must lie in the
+arena."""
 
 MOVES = ("trans", "slice", "split", "gather", "reshape")
 LANE_BY_LANE = ("atomic", "atomic_cas", "map")
@@ -121,7 +126,8 @@ class Scheduler:
         self.aliases = aliases
         self.stages: list[Stage] = [Stage(0)]
         self.kept: dict[Value | Param, Stage | None] = dict.fromkeys(kept)
-        """Values that lie in the arena, and the stage that puts them there (None: before the region)."""
+        """Values that lie in the arena, and the stage that puts them there (None: before the
+        region)."""
         self.begun: dict[Value, Stage] = {}
         """The stage that first writes a home which is finished later."""
         self.ready_scalar: dict[Value, tuple[Stage, bool]] = {}
@@ -134,7 +140,8 @@ class Scheduler:
     # -- walking the expression under a value
 
     def parts(self, operand: Operand) -> list[Value]:
-        """The virtual values of this region under an operand, operands first; kept ones are not entered."""
+        """The virtual values of this region under an operand, operands first; kept ones are not
+        entered."""
         found: dict[Value, None] = {}
         stack: list[tuple[Operand, bool]] = [(operand, False)]
         while stack:
@@ -243,7 +250,8 @@ class Scheduler:
         return bound
 
     def may_share(self, stage: Stage, one: Access, two: Access) -> bool:
-        """Whether two accesses that clash may stand in one loop: they touch the same place at the same index."""
+        """Whether two accesses that clash may stand in one loop: they touch the same place at the
+        same index."""
         return (
             isinstance(stage.heavy, Group)
             and not one.scalar
@@ -261,7 +269,8 @@ class Scheduler:
     # -- sinks
 
     def place(self, sink: Sink, last: int | None = None) -> Stage:
-        """Puts a sink into the earliest group that may take it, not after stage `last`; makes one if there is none."""
+        """Puts a sink into the earliest group that may take it, not after stage `last`; makes one
+        if there is none."""
         self.prepare(sink)
         first = self.earliest(sink.values)
         effect = sink.op is not None and TABLE[sink.op.name].effect is not Effect.PURE
@@ -295,11 +304,13 @@ class Scheduler:
         return group.axis is None or sink.axis is None or group.axis == sink.axis
 
     def loads_fit(self, stage: Stage, sink: Sink) -> bool:
-        """Whether the sink's loads may be made in this stage: before all stores that come after them."""
+        """Whether the sink's loads may be made in this stage: before all stores that come after
+        them."""
         return not any(self.overwritten(load, stage) for load in self.loads(sink.values))
 
     def overwritten(self, load: Value, stage: Stage) -> bool:
-        """Whether a store after the load in the program stands in an earlier stage, or clashes in this one."""
+        """Whether a store after the load in the program stands in an earlier stage, or clashes in
+        this one."""
         mine, place = self.aliases.of(load.op), self.order.get(load.op, -1)
         for number, access, where in self.writes:
             if number < place or where.index > stage.index or not self.aliases.clash(access, mine):
@@ -309,7 +320,8 @@ class Scheduler:
         return False
 
     def late_loads(self, sink: Sink) -> list[Value]:
-        """Loads of a sink for a new last stage that some store has overtaken, or that the sink itself may overwrite."""
+        """Loads of a sink for a new last stage that some store has overtaken, or that the sink
+        itself may overwrite."""
         late, end = [], Stage(len(self.stages))
         own = self.aliases.of(sink.op) if sink.op is not None else None
         for load in dict.fromkeys(self.loads(sink.values)):
@@ -320,8 +332,9 @@ class Scheduler:
         return late
 
     def prepare(self, sink: Sink) -> None:
-        """Keeps what the sink's loop must find in the arena: operands read elsewhere, and dear values it would redo,
-        the outermost first. A sink that only keeps a value joins the loop that has its parts already.
+        """Keeps what the sink's loop must find in the arena: operands read elsewhere, and dear
+        values it would redo, the outermost first. A sink that only keeps a value joins the loop
+        that has its parts already.
         """
         for operand in sink.values:
             for part in self.parts(operand):
@@ -345,7 +358,8 @@ class Scheduler:
         return rule(op) if rule is not None else ()
 
     def dear(self, value: Value, sink: Sink) -> bool:
-        """Whether the value is worth keeping: it costs much, and a stretched one is not just a scalar made wide."""
+        """Whether the value is worth keeping: it costs much, and a stretched one is not just a
+        scalar made wide."""
         return value.op.name not in ("broadcast", "addptr") and self.cost(value) >= DEAR
 
     def keep(self, operand: Operand) -> None:
@@ -363,7 +377,8 @@ class Scheduler:
         self.kept[operand] = stage
 
     def last_stage(self, value: Value) -> int | None:
-        """The last stage where the value can be computed: no store has overtaken its loads; None: anywhere."""
+        """The last stage where the value can be computed: no store has overtaken its loads; None:
+        anywhere."""
         limits = []
         for load in self.loads((value,)):
             mine, place = self.aliases.of(load.op), self.order.get(load.op, -1)
