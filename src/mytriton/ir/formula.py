@@ -1,12 +1,11 @@
 """A formula over `Expr` as a NumPy function: the meaning of functions that NumPy does not have.
 
-One idea: the formula is traced once, on f64 parameters, and its ops are then evaluated in order by
+One idea: the formula is traced once and its ops are then evaluated in order by
 their own rows' meanings; so a rare function is written once, as its expansion.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -19,24 +18,27 @@ from .fold import evaluate
 from .nodes import Const, Function, Op, Operand, Param
 from .numeric import Array, bitcast, convert, held_dtype
 from .ops import TABLE
-from .types import F64, element_of
+from .types import F32, F64, ScalarType, element_of
 
 Formula = Callable[..., Any]
 
 
-def meaning(formula: Formula) -> Callable[..., Array]:
-    """The formula computed in float64 and rounded to the arrays' dtype once."""
+def meaning(formula: Formula, arity: int, wide: bool = True) -> Callable[..., Array]:
+    """The formula as a function of float32 or float64 arrays; `wide`: computed in float64 for both
+    and rounded once."""
 
     def numpy(*arrays: Array) -> Array:
-        wide = [np.asarray(array, np.float64) for array in arrays]
-        return run(_traced(formula), wide).astype(arrays[0].dtype)
+        given = arrays[0].dtype
+        double = wide or given == np.float64
+        held = [array.astype(np.float64 if double else np.float32) for array in arrays]
+        return run(_traced(formula, arity, F64 if double else F32), held).astype(given)
 
     return numpy
 
 
 @cache
-def _traced(formula: Formula) -> Function:
-    params = [Param(name, F64) for name in inspect.signature(formula).parameters]
+def _traced(formula: Formula, arity: int, element: ScalarType) -> Function:
+    params = [Param(f"x{i}", element) for i in range(arity)]
     with using(Builder(where=())) as builder:
         builder.emit("print", [formula(*map(Expr, params)).value])
         return builder.function("formula", params)

@@ -72,8 +72,10 @@ def _moderate(x: Array) -> Array:
 
 def exact_fma(x: float, y: float, z: float) -> float:
     """x*y + z rounded once, by rational numbers where all three are finite."""
-    if not (math.isfinite(x) and math.isfinite(y) and math.isfinite(z)):
+    if not (math.isfinite(x) and math.isfinite(y)):
         return x * y + z
+    if not math.isfinite(z):  # x*y may overflow only in being rounded
+        return z
     exact = Fraction(x) * Fraction(y) + Fraction(z)
     if exact == 0:
         return x * y + z

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import elementary
+from .elementary.directed import MODES, directed
 from .elementwise import each, elementwise, wide
 from .formula import meaning
 
@@ -84,10 +85,33 @@ for _name, _doc, _arity, _numpy, _ulp in ROWS:
         _doc,
         _arity,
         "f",
-        numpy=_numpy or meaning(getattr(elementary, _name)),
+        numpy=_numpy or meaning(getattr(elementary, _name), _arity),
         c=f"{_name}{{f}}({', '.join(f'{{{i}}}' for i in range(_arity))})",
         expand=getattr(elementary, _name),
         ulp=_ulp,
         absolute=ABSOLUTE.get(_name, 0.0),
         cost=40,
     )
+
+_WORDS = {"add": "x + y", "sub": "x - y", "mul": "x * y", "div": "x / y", "fma": "x * y + z"}
+_WORDS |= {"sqrt": "The square root", "rcp": "1 / x"}
+_ARITY = {"fma": 3, "sqrt": 1, "rcp": 1}
+for _name, _doc in _WORDS.items():
+    for _mode, _word in MODES.items():
+        _count = _ARITY.get(_name, 2)
+        _operands = ", ".join(f"{{{i}}}" for i in range(_count))
+        _single, _double = ("fmaf", "fma") if _name == "fma" else (f"f{_name}", f"d{_name}")
+        _formula = directed(_name, _mode)
+        elementwise(
+            f"{_name}_{_mode}",
+            f"{_doc}, rounded {_word}.",
+            _count,
+            "f",
+            numpy=meaning(_formula, _count, wide=False),
+            c={
+                "f64": f"__{_double}_{_mode}({_operands})",
+                "*": f"__{_single}_{_mode}({_operands})",
+            },
+            expand=_formula,
+            cost=12,
+        )

@@ -1,9 +1,9 @@
 """libdevice's directed roundings and conversions, made from patterns of names.
 
-One idea: compute to nearest, find the sign of what rounding dropped (exactly, by the classic error
--free transformations), and step to the neighbour where the direction asks for it.
+One idea: arithmetic in a direction is a row of the op table (`add_rd`); a conversion is the nearest
+one, the sign of what that dropped, and a step to the neighbour where the direction asks for it.
 
-    add_rd(1, 1e-10) in f32:  nearest is 1, dropped +1e-10 → stays 1;  add_ru → next after 1
+    int2float_rd(2**24 + 1):  nearest is 2**24, dropped 1 → stays;  _ru → the next float after it
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import CompileTypeError
+from ...ir.ops import TABLE
 from ...ir.types import F32, F64, I32, I64, U32, U64, ScalarType
 from ..blocks import cast, full, where
 from ..constexpr import builtin
-from ..math import FUNCTIONS
+from ..math import FUNCTIONS, function_of
 from ..tensor import tensor
-from ._bits import bits_of, nextafter, together
+from ._bits import bits_of, floats, nextafter, together
 from ._real import PLAIN
 
-_fma, _sqrt, _abs = (FUNCTIONS[name] for name in ("fma", "sqrt", "abs"))
+_abs = FUNCTIONS["abs"]
 INF = float("inf")
-Exact = Callable[..., tuple[Any, Any]]
 
 
 def _stepped(mode: str, nearest: tensor, dropped: Any) -> tensor:
@@ -31,77 +31,8 @@ def _stepped(mode: str, nearest: tensor, dropped: Any) -> tensor:
     above = nextafter(nearest, full((), INF, nearest.dtype))
     down = where(dropped < 0, below, nearest)
     up = where(dropped > 0, above, nearest)
-    return {"rn": nearest, "rd": down, "ru": up, "rz": where(nearest > 0, down, up)}[mode]
-
-
-def _two_sum(x: Any, y: Any) -> tuple[Any, Any]:
-    total = x + y
-    part = total - x
-    return total, (x - (total - part)) + (y - part)
-
-
-def _product(x: Any, y: Any) -> tuple[Any, Any]:
-    product = x * y
-    return product, _fma(x, y, -product)
-
-
-def _quotient(x: Any, y: Any) -> tuple[Any, Any]:
-    quotient = x / y
-    rest = _fma(-quotient, y, x)
-    return quotient, where(y < 0, -rest, rest)
-
-
-def _root(x: Any) -> tuple[Any, Any]:
-    root = _sqrt(x)
-    return root, _fma(-root, root, x)
-
-
-def _fused(x: Any, y: Any, z: Any) -> tuple[Any, Any]:
-    nearest = _fma(x, y, z)
-    product, low = _product(x, y)
-    total, rest = _two_sum(product, z)
-    return nearest, (total - nearest) + (rest + low)
-
-
-def _inverse_root(x: Any) -> tuple[Any, Any]:
-    wide = cast(x, F64) if x.dtype == F32 else x
-    return cast(1.0 / _sqrt(wide), x.dtype), wide * 0
-
-
-_OPERATIONS: dict[str, tuple[int, Exact]] = {
-    "add": (2, _two_sum),
-    "sub": (2, lambda x, y: _two_sum(x, -y)),
-    "mul": (2, _product),
-    "div": (2, _quotient),
-    "fma": (3, _fused),
-    "sqrt": (1, _root),
-    "rcp": (1, lambda x: _quotient(x * 0 + 1, x)),
-}
-
-
-def _directed(name: str, mode: str, arity: int, exact: Exact) -> Callable[..., tensor]:
-    @builtin
-    def function(*args: Any) -> tensor:
-        if len(args) != arity:
-            raise CompileTypeError(f"{name}_{mode} takes {arity} arguments, got {len(args)}")
-        values = together(*args, name=name)
-        row: Any = values[0].dtype
-        if row not in (F32, F64):
-            raise CompileTypeError(f"{name}_{mode}: f32 or f64 needed, got {row.name}")
-        nearest, dropped = exact(*values)
-        result = _stepped(mode, nearest, dropped)
-        if mode == "rn":
-            return result
-        finite = _abs(values[0]) < INF
-        for value in values[1:]:
-            finite = finite & (_abs(value) < INF)
-        if name in ("div", "rcp"):
-            finite = finite & (values[-1] != 0)
-        return where(finite & (_abs(nearest) == INF), _overflow(mode, nearest, row), result)
-
-    function.__name__ = f"{name}_{mode}"
-    function.__doc__ = f"{name}, rounded {_WORDS[mode]}."
-    return function
+    inward = where(nearest > 0, down, where(nearest < 0, up, nearest))
+    return {"rn": nearest, "rd": down, "ru": up, "rz": inward}[mode]
 
 
 _WORDS = {"rn": "to nearest even", "rd": "down", "ru": "up", "rz": "toward zero"}
@@ -115,13 +46,53 @@ def _overflow(mode: str, nearest: tensor, row: ScalarType) -> tensor:
     return where(nearest > 0, positive, negative)
 
 
+_OPERATIONS = {"add": 2, "sub": 2, "mul": 2, "div": 2, "fma": 3, "sqrt": 1, "rcp": 1}
+_NEAREST: dict[str, Callable[..., Any]] = {
+    "add": lambda x, y: x + y,
+    "sub": lambda x, y: x - y,
+    "mul": lambda x, y: x * y,
+    "div": lambda x, y: x / y,
+    "fma": FUNCTIONS["fma"],
+    "sqrt": FUNCTIONS["sqrt"],
+    "rcp": lambda x: 1.0 / x,
+}
+
+
+def _directed(name: str, mode: str, arity: int) -> Callable[..., tensor]:
+    compute = _NEAREST[name] if mode == "rn" else function_of(TABLE[f"{name}_{mode}"])
+
+    @builtin
+    def function(*args: Any) -> tensor:
+        if len(args) != arity:
+            raise CompileTypeError(f"{name}_{mode} takes {arity} arguments, got {len(args)}")
+        values = together(*args, name=name)
+        row: Any = values[0].dtype
+        if row not in (F32, F64):
+            raise CompileTypeError(f"{name}_{mode}: f32 or f64 needed, got {row.name}")
+        result: tensor = compute(*values)
+        return result
+
+    function.__name__ = f"{name}_{mode}"
+    function.__doc__ = f"{name}, rounded {_WORDS[mode]}."
+    return function
+
+
 DIRECTED: dict[str, Callable[..., tensor]] = {
-    f"{name}_{mode}": _directed(name, mode, arity, exact)
-    for name, (arity, exact) in _OPERATIONS.items()
+    f"{name}_{mode}": _directed(name, mode, arity)
+    for name, arity in _OPERATIONS.items()
     for mode in _WORDS
 }
-DIRECTED["rsqrt_rn"] = _directed("rsqrt", "rn", 1, _inverse_root)
 """add_rd … rcp_rz, by name."""
+
+
+@builtin
+def _inverse_root(arg0: Any) -> tensor:
+    """1 / sqrt(x), rounded to nearest even."""
+    x = floats(arg0, "rsqrt_rn")
+    return cast(1.0 / FUNCTIONS["sqrt"](cast(x, F64)), x.dtype)
+
+
+DIRECTED["rsqrt_rn"] = _inverse_root
 
 
 @builtin

@@ -5,6 +5,7 @@
 // scheduler resumes them in any order asked for. Shared memory is one section of this object, which
 // the scheduler exchanges when it turns to another block.
 
+#include <fenv.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -323,6 +324,30 @@ inline float cyl_bessel_i0f(float x) { return (float)cyl_bessel(0, x); }
 inline float cyl_bessel_i1f(float x) { return (float)cyl_bessel(1, x); }
 inline float sinpif(float x) { return (float)sinpi((double)x); }
 inline float cospif(float x) { return (float)cospi((double)x); }
+
+// Arithmetic in another rounding: the operands are volatile, so that it happens while that is set.
+template <typename F> inline auto cudasim_rounded(int mode, F compute) -> decltype(compute()) {
+    int before = fegetround();
+    fesetround(mode);
+    volatile decltype(compute()) result = compute();
+    fesetround(before);
+    return result;
+}
+#define CUDASIM_ROUNDED(NAME, T, MODE, PARAMETERS, COPIES, VALUE) \
+    inline T NAME PARAMETERS { return cudasim_rounded(MODE, [&] { COPIES return T(VALUE); }); }
+#define CUDASIM_ROUNDINGS(S, MODE, T, P, FMA, F) \
+    CUDASIM_ROUNDED(__##P##add_##S, T, MODE, (T x, T y), volatile T a = x; volatile T b = y;, a + b) \
+    CUDASIM_ROUNDED(__##P##sub_##S, T, MODE, (T x, T y), volatile T a = x; volatile T b = y;, a - b) \
+    CUDASIM_ROUNDED(__##P##mul_##S, T, MODE, (T x, T y), volatile T a = x; volatile T b = y;, a * b) \
+    CUDASIM_ROUNDED(__##P##div_##S, T, MODE, (T x, T y), volatile T a = x; volatile T b = y;, a / b) \
+    CUDASIM_ROUNDED(__##P##rcp_##S, T, MODE, (T x), volatile T a = x;, 1 / a) \
+    CUDASIM_ROUNDED(__##P##sqrt_##S, T, MODE, (T x), volatile T a = x;, sqrt##F(a)) \
+    CUDASIM_ROUNDED(__##FMA##_##S, T, MODE, (T x, T y, T z), volatile T a = x;, fma##F(a, y, z))
+#define CUDASIM_BOTH(S, MODE) \
+    CUDASIM_ROUNDINGS(S, MODE, float, f, fmaf, f) CUDASIM_ROUNDINGS(S, MODE, double, d, fma, )
+CUDASIM_BOTH(rd, FE_DOWNWARD)
+CUDASIM_BOTH(ru, FE_UPWARD)
+CUDASIM_BOTH(rz, FE_TOWARDZERO)
 
 template <typename T> inline T atomicAdd(T* address, T value) {
     return cudasim::exchange(address, (T)(*address + value));
