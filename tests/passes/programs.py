@@ -40,7 +40,12 @@ NUMBERS: dict[str, tuple[Any, ...]] = {
 }
 ELEMENTS = (I32, I32, I32, F32, F32, BOOL, I8, U8, I64, U32, F16, F64)
 SHAPES = ((), (8,), (8,), (4, 2), (4, 1), (1, 2), (2, 4), (1, 1))
-ROWS = [name for name, row in TABLE.items() if row.element and row.element.ulp == 0]
+BOUNDS = ((0, 3, 1), (5, 0, -2), (1, 2, 1), (0, 0, 1), (0, None, 40), (None, 0, 1))
+"""Of loops; None is the parameter n, which is above 0, so the last never runs."""
+FINAL = 12
+"""About how many of the values that are left in the end are stored."""
+ROWS = [name for name, row in TABLE.items() if row.element and row.element.llvm]
+"""The element-wise ops that are machine instructions, whose results are exact."""
 
 
 class RawBuilder(Builder):
@@ -70,6 +75,11 @@ class Writer:
         self.builder = RawBuilder(where=())
         self.params = program("").params
         self.pool: list[Operand] = [self.params[4]]
+        self.pointers: list[Operand] = [self.params[0], self.params[1]]
+        self.writes = True
+        """Whether statements may store; a loop that only reads is another thing to a pass."""
+        self.runs = True
+        """False inside a loop that never runs, where pointers may lead anywhere."""
 
     def choose(self, items: Sequence[Any]) -> Any:
         return items[self.pick(0, len(items) - 1)]
@@ -81,14 +91,14 @@ class Writer:
             shaped = [emit("reshape", v, shape=(4, 2)) for v in (lanes, loaded)]
             self.pool += [emit("program_id", axis=0), lanes, loaded, *shaped]
             self.block(size, depth=2)
-            for value in self.pool[-3:]:
-                self.store(value)
+            for place, value in enumerate(self.pool[-1:-FINAL:-1]):
+                self.show(place, value)
         return self.builder.function("random", self.params)
 
     def block(self, size: int, depth: int) -> None:
         """Some statements; their values stay in the pool."""
-        statements = [self.arithmetic] * 6 + [self.cast, self.shape, self.load, self.choice]
-        statements += [self.shape, self.shape, self.store_one, self.arange, self.reduction]
+        statements = [self.arithmetic] * 6 + [self.cast, self.choice, self.arange, self.reduction]
+        statements += [self.shape] * 3 + [self.load] * 2 + [self.store_one] * 2 + [self.reload]
         if depth:
             statements += [self.loop, self.branch, self.wait]
         for _ in range(self.pick(1, size)):
@@ -127,14 +137,21 @@ class Writer:
     def arithmetic(self) -> None:
         row, element = TABLE[self.choose(ROWS)], self.choose(ELEMENTS)
         assert row.element is not None
-        self.add(row.name, *(self.value(element) for _ in range(row.element.arity)))
+        operands = [self.value(element) for _ in range(row.element.arity)]
+        if self.choose((True, False, False, False)):
+            operands = operands[:1] * row.element.arity
+        self.add(row.name, *operands)
 
     def choice(self) -> None:
         element = self.choose(ELEMENTS)
         self.add("select", self.value(BOOL), self.value(element), self.value(element))
 
     def cast(self) -> None:
-        self.add("cast", self.value(self.choose(ELEMENTS)), to=self.choose(ELEMENTS))
+        """One after the other, often there and back."""
+        value = self.value(self.choose(ELEMENTS))
+        for _ in range(self.choose((1, 2))):
+            self.add("cast", value, to=self.choose(ELEMENTS))
+            value = self.pool[-1]
 
     def shape(self) -> None:
         value, shape = self.value(self.choose(ELEMENTS)), self.choose(SHAPES)
@@ -160,34 +177,68 @@ class Writer:
 
     def pointer(self, base: Param) -> Operand:
         """Somewhere inside the buffer."""
-        index = emit("and", self.value(I32), Const(63, I32))
+        index = self.value(I32)
+        if self.runs or self.choose((True, False)):
+            index = emit("and", index, Const(63, I32))
+        else:
+            index = emit("or", index, Const(1 << 20, I32))
         return emit("addptr", base, index)
 
     def mask(self, pointer: Any) -> Operand:
-        if self.choose((True, False)):
+        if self.choose((True, True, True, False)):
             return None
         shape = shape_of(pointer.ty)
         return self.value(BOOL, self.choose((shape, ())))
 
     def load(self) -> None:
-        base = self.choose(self.params[:4])
-        pointer = self.pointer(base)
-        element = base.ty.element
-        other = self.choose((None, self.number(element)))
+        """From a new place, or one that another load may have read."""
+        if self.choose((True, False)):
+            self.pointers.append(self.pointer(self.choose(self.params[:4])))
+        pointer = self.choose(self.pointers)
+        element = element_of(pointer.ty).element
+        other = self.choose((None, None, None, self.number(element)))
         self.add("load", pointer, self.mask(pointer), other)
 
+    def reload(self) -> None:
+        """Loads a place again, before and (where it may) after a store there."""
+        pointer = self.choose(self.pointers)
+        self.add("load", pointer, None, None)
+        element, shape = element_of(pointer.ty).element, shape_of(pointer.ty)
+        if self.writes and self.choose((True, False)):
+            self.builder.emit("store", [pointer, self.value(element, shape), None])
+        self.add("load", pointer, None, None)
+
     def store_one(self) -> None:
-        self.store(self.choose(self.pool))
+        if self.writes:
+            self.store(self.choose(self.pool))
 
     def store(self, value: Any) -> None:
         """Writes a value where its type can go, as f32 or i32."""
         real = element_of(value.ty).kind == "f"
         value = emit("cast", value, to=F32 if real else I32)
-        base = self.params[self.choose((2, 0)) if real else self.choose((3, 1))]
         shape = shape_of(value.ty)
-        index = emit("and", self.value(I32, shape), Const(63, I32))
-        pointer = emit("addptr", base, index)
+        fits = [p for p in self.pointers if _takes(p, value) and self.runs]
+        if fits and self.choose((True, False)):
+            pointer = self.choose(fits)
+        else:
+            base = self.params[self.choose((2, 0)) if real else self.choose((3, 1))]
+            index = emit("and", self.value(I32, shape), Const(63, I32))
+            pointer = emit("addptr", base, index)
+            self.pointers.append(pointer)
         self.builder.emit("store", [pointer, value, self.mask(pointer)])
+
+    def show(self, place: int, value: Any) -> None:
+        """Writes a value, or as much as fits, to eight elements of its own."""
+        real = element_of(value.ty).kind == "f"
+        value = emit("cast", value, to=F32 if real else I32)
+        shape = shape_of(value.ty)
+        if len(shape) == 2:
+            value = emit("reshape", value, shape=(shape[0] * shape[1],))
+        size = shape_of(value.ty)[0] if shape else 1
+        start = place * 8 % 64
+        lanes = emit("arange", start=start, end=start + size)
+        pointer = emit("addptr", self.params[2 if real else 3], lanes)
+        self.builder.emit("store", [pointer, value, None])
 
     # -- regions
 
@@ -195,10 +246,10 @@ class Writer:
         """A region whose values leave the pool with it."""
 
         def write(*given: Param) -> Any:
-            kept = list(self.pool)
+            kept = list(self.pool), list(self.pointers), self.writes, self.runs
             self.pool += given
             results = body()
-            self.pool = kept
+            self.pool, self.pointers, self.writes, self.runs = kept
             return results
 
         return self.builder.region(kind, params, write)
@@ -212,13 +263,19 @@ class Writer:
 
     def loop(self, depth: int) -> None:
         starts = self.carried()
-        low, high, step = self.choose(((0, 3, 1), (5, 0, -2), (1, 2, 1), (0, 0, 1), (0, None, 40)))
-        bounds = [Const(low, I32), self.params[4] if high is None else Const(high, I32)]
+        bounds = [self.params[4] if end is None else Const(end, I32) for end in self.choose(BOUNDS)]
         params = [Param(f"c{i}", v.ty) for i, v in enumerate(starts) if v is not None]
-        region = self.inside(
-            LOOP, [Param("i", I32), *params], lambda: (self.block(3, depth), self.again(params))[1]
-        )
-        self.pool += self.builder.emit("for", [*bounds, Const(step, I32), *starts], {}, (region,))
+
+        def body() -> list[Operand]:
+            self.writes = self.writes and self.choose((True, False))
+            self.runs = self.runs and bounds[0] is not self.params[4]
+            if not self.runs:
+                self.load()
+            self.block(3, depth)
+            return self.again(params)
+
+        region = self.inside(LOOP, [Param("i", I32), *params], body)
+        self.pool += self.builder.emit("for", [*bounds, *starts], {}, (region,))
 
     def branch(self, depth: int) -> None:
         given = self.carried()
@@ -246,6 +303,12 @@ class Writer:
 
         region = self.inside(LOOP, looped, body)
         self.pool += self.builder.emit("while", starts, {}, (test, region))
+
+
+def _takes(pointer: Any, value: Any) -> bool:
+    """Whether the value can be stored through the pointer."""
+    same = element_of(pointer.ty).element == element_of(value.ty)
+    return same and shape_of(pointer.ty) == shape_of(value.ty)
 
 
 def _allows(name: str, element: Any) -> bool:

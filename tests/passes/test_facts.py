@@ -93,6 +93,18 @@ def test_a_quotient_of_what_may_be_negative_has_no_runs() -> None:
     assert quotient.constant == (1,)
 
 
+def test_runs_of_a_comparison_start_at_multiples_of_their_length() -> None:
+    aligned, crossing, level = of_printed("""
+    %0 = arange {start=0, end=64} : vector<64 x i32>
+    %1 = arange {start=-4, end=60} : vector<64 x i32>
+    %2 = mul n, 8 : i32
+    %3 = cmp_lt %0, %2 : vector<64 x bool>
+    %4 = cmp_lt %1, %2 : vector<64 x bool>
+    %5 = cmp_le %0, %2 : vector<64 x bool>
+    print %3, %4, %5""")
+    assert [fact.constant for fact in (aligned, crossing, level)] == [(8,), (4,), (1,)]
+
+
 def test_comparisons_that_are_known() -> None:
     answers = of_printed("""
     %0 = arange {start=0, end=8} : vector<8 x i32>
