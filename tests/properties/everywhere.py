@@ -16,6 +16,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import ml_dtypes
@@ -139,9 +140,11 @@ class Kernel:
         self.function = optimize(self.traced)
         round_trip(self.traced)
         round_trip(self.function)
-        if "cpu" in available():
-            with time_limit(20, "compiling"):
-                self.native = cpu.compile(self.function, overlap=False)
+
+    @cached_property
+    def native(self) -> cpu.CpuKernel:
+        with time_limit(20, "compiling"):
+            return cpu.compile(self.function, overlap=False)
 
     def on(self, target: str, inputs: Sequence[Array]) -> list[Array]:
         """The results on a target."""

@@ -104,6 +104,8 @@ class Kind(str):
     __slots__ = ()
 
     def __call__(self) -> KIND:
+        if self == "p":
+            raise TypeError("a pointer is of no kind; ask for that of its element_ty")
         return {"b": KIND.BOOLEAN, "f": KIND.FLOATING}.get(self, KIND.INTEGRAL)
 
 
@@ -195,6 +197,11 @@ class PointerType(TypeQueries):
     @property
     def element_ty(self) -> ScalarType | PointerType:
         return self.element
+
+    def get_int_min_value(self) -> int:
+        raise TypeError(f"{self} is no int type")
+
+    get_int_max_value = get_int_min_value
 
     @property
     def name(self) -> str:
