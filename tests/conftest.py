@@ -20,6 +20,9 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "test"))
 
+# Every function that a test compiles is verified after each pass.
+os.environ.setdefault("MYTRITON_CHECK", "1")
+
 
 def compare(file: Path, text: str, update: bool) -> str:
     """Return how text differs from what the file holds ('' if not); rewrite the file on update."""
