@@ -34,7 +34,7 @@ from ..language.constexpr import const, constexpr, unwrap
 from ..language.tensor import tensor
 from .source import twin
 
-MAX_DEPTH = 200
+MAX_DEPTH = 100
 """How deep calls between jit functions may nest."""
 
 _inlining: ContextVar[tuple[Any, ...]] = ContextVar("inlining", default=())
