@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from mpmath import mp, mpf
@@ -31,7 +31,7 @@ def one(u: mpf) -> mpf:
     return mpf(1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fit:
     """A polynomial of a degree per format. `head` are leading coefficients given beforehand; the
     rest approximates (function - head) / u**len(head), its error relative to `weight`."""
@@ -45,6 +45,11 @@ class Fit:
     exact: int = 2
     """How many coefficients after the head are refitted around once rounded."""
 
+    @property
+    def forms(self) -> tuple[str, ...]:
+        return tuple(self.degree)
+
+    @cache  # noqa: B019 - the rows live as long as the run
     def polynomial(self, form: str) -> Polynomial:
         head = [rounded(mpf(c), BITS[form]) for c in self.head]
         count = len(head)
@@ -59,7 +64,7 @@ class Fit:
         return Polynomial((*head, *found.coefficients), found.error)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Split:
     """A number as an unevaluated sum of floats, largest first."""
 
@@ -67,6 +72,11 @@ class Split:
     value: Callable[[], mpf]
     parts: dict[str, int]
 
+    @property
+    def forms(self) -> tuple[str, ...]:
+        return tuple(self.parts)
+
+    @cache  # noqa: B019 - the rows live as long as the run
     def polynomial(self, form: str) -> Polynomial:
         left, found = self.value(), []
         for _ in range(self.parts[form]):
@@ -75,13 +85,9 @@ class Split:
         return Polynomial(tuple(found), float(left / self.value()))
 
 
-def relative_root(function: Function) -> tuple[Function, Function]:
-    """For an odd function: f(√u)/√u, which is also its weight (so the error is relative)."""
-
-    def over(u: mpf) -> mpf:
-        return function(mp.sqrt(u)) / mp.sqrt(u)
-
-    return over, over
+def relative_root(function: Function) -> Function:
+    """For an odd function, f(√u)/√u: as its own weight it makes the error relative."""
+    return lambda u: function(mp.sqrt(u)) / mp.sqrt(u)
 
 
 def even(function: Function) -> Function:
@@ -90,67 +96,86 @@ def even(function: Function) -> Function:
 
 def rows() -> Iterator[Fit | Split]:
     """Every row of the file."""
-    ln2 = mp.log(2)
+    yield from exponentials()
+    yield from logarithms()
+    yield from angles()
+    yield from errors_and_gamma()
+    for name, function, interval, degree, relative in bessel.rows():
+        yield Fit(name, function, interval, {"f64": degree}, function if relative else one)
+
+
+def power(f: mpf) -> mpf:
+    return mpf(2) ** f
+
+
+def exponentials() -> Iterator[Fit | Split]:
     yield Split("log2e", lambda: 1 / mp.log(2), {"f32": 2, "f64": 2})
-    yield Split("log10e", lambda: 1 / mp.log(10), {"f64": 2})
-    yield Split("log10_2", lambda: mp.log(2) / mp.log(10), {"f64": 2})
+    yield Split("ln2", lambda: mp.log(2), {"f32": 2, "f64": 2})
     yield Split("log2_10", lambda: mp.log(10) / mp.log(2), {"f64": 1})
     yield Split("ln10", lambda: mp.log(10), {"f64": 2})
-    yield Split("ln2", lambda: mp.log(2), {"f32": 2, "f64": 2})
-    reach = ln2 * mpf("1.0001")
+    reach = mp.log(2) * mpf("1.0001")
     yield Fit("exp", mp.exp, (-reach, reach), {"f32": 7, "f64": 14}, mp.exp, (1, 1))
-
-    def power(f: mpf) -> mpf:
-        return mpf(2) ** f
-
     yield Fit("exp2", power, (-1, 1), {"f32": 7, "f64": 14}, power, (1,))
+    half = reach / 2
+    yield Fit("expm1", mp.expm1, (-half, half), {"f32": 6, "f64": 13}, mp.expm1, (0, 1, 0.5))
+    tanh = relative_root(mp.tanh)
+    yield Fit("tanh", tanh, (0, 0.36), {"f32": 5}, tanh, (1,))
+
+
+def log_slope(f: mpf) -> mpf:
+    return mp.log1p(f) / f
+
+
+def log2_rest(f: mpf) -> mpf:
+    """log2(1 + f) / f less the float nearest to its value at 0."""
+    return log_slope(f) / mp.log(2) - rounded(1 / mp.log(2), 24)
+
+
+def atanh_rest(z: mpf) -> mpf:
+    """What 2 atanh(s) = 2 s + s z (…) has in its brackets, z = s²: about 2/3."""
+    s = mp.sqrt(z)
+    return (2 * mp.atanh(s) / s - 2) / z
+
+
+def atanh_tail(z: mpf) -> mpf:
+    return (atanh_rest(z) - mpf(2) / 3) / z
+
+
+def logarithms() -> Iterator[Fit | Split]:
+    yield Split("log10e", lambda: 1 / mp.log(10), {"f64": 2})
+    yield Split("log10_2", lambda: mp.log(2) / mp.log(10), {"f64": 2})
+    yield Split("two_thirds", lambda: mpf(2) / 3, {"f64": 2})
     third = mpf(1) / 3
     yield Fit("log", mp.log1p, (-third, third), {"f32": 10}, mp.log1p, (0, 1, -0.5))
-    log2e = 1 / ln2
-
-    def log2_rest(f: mpf) -> mpf:
-        return mp.log1p(f) / ln2 / f - rounded(log2e, 24)
-
-    yield Fit("log2", log2_rest, (-third, third), {"f32": 9}, lambda f: mp.log1p(f) / f)
-
-    def atanh_rest(z: mpf) -> mpf:
-        s = mp.sqrt(z)
-        return (2 * mp.atanh(s) / s - 2) / z
-
+    yield Fit("log2", log2_rest, (-third, third), {"f32": 9}, log_slope)
     top = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2
     yield Fit("log_atanh", atanh_rest, (0, top), {"f64": 7})
+    yield Fit("log_tail", atanh_tail, (0, top), {"f64": 7})
+    yield Fit("cbrt", mp.cbrt, (0.35, 2.83), {"f64": 6}, mp.cbrt)
+
+
+def angles() -> Iterator[Fit | Split]:
     yield Split("two_over_pi", lambda: 2 / mp.pi, {"f64": 3})
     yield Split("half_pi", lambda: mp.pi / 2, {"f32": 3, "f64": 3})
     for bound in BOUNDS:
         yield Split(f"two_over_pi_{bound}", partial(rest_of_two_over_pi, bound), {"f64": 2})
     quarter = (mp.pi / 4 * mpf("1.01")) ** 2
-    function, weight = relative_root(mp.sin)
-    yield Fit("sin", function, (0, quarter), {"f32": 3, "f64": 7}, weight, (1,))
-    yield Fit("cos", even(mp.cos), (0, quarter), {"f32": 4, "f64": 8}, even(mp.cos), (1, -0.5))
-    half = ln2 / 2 * mpf("1.0001")
-    yield Fit("expm1", mp.expm1, (-half, half), {"f32": 6, "f64": 13}, mp.expm1, (0, 1, 0.5))
-    yield Fit("log_tail", lambda z: (atanh_rest(z) - mpf(2) / 3) / z, (0, top), {"f64": 7})
-    yield Split("two_thirds", lambda: mpf(2) / 3, {"f64": 2})
-    yield Fit("cbrt", mp.cbrt, (0.35, 2.83), {"f64": 6}, mp.cbrt)
-    function, weight = relative_root(mp.asin)
-    yield Fit("asin", function, (0, 0.25), {"f64": 13}, weight, (1,))
-    function, weight = relative_root(mp.atan)
-    yield Fit("atan", function, (0, (mp.sqrt(2) - 1) ** 2), {"f64": 12}, weight, (1,))
-    function, weight = relative_root(mp.tanh)
-    yield Fit("tanh", function, (0, 0.36), {"f32": 5}, weight, (1,))
-    function, weight = relative_root(mp.erf)
-    yield Fit("erf", lambda u: function(u) - 1, (0, 1), {"f32": 6, "f64": 12}, weight)
-    function, weight = relative_root(mp.erfinv)
-    yield Fit("erfinv", function, (0, 0.25), {"f64": 14}, weight)
+    sine, cosine = relative_root(mp.sin), even(mp.cos)
+    yield Fit("sin", sine, (0, quarter), {"f32": 3, "f64": 7}, sine, (1,))
+    yield Fit("cos", cosine, (0, quarter), {"f32": 4, "f64": 8}, cosine, (1, -0.5))
+    asin, atan = relative_root(mp.asin), relative_root(mp.atan)
+    yield Fit("asin", asin, (0, 0.25), {"f64": 13}, asin, (1,))
+    yield Fit("atan", atan, (0, (mp.sqrt(2) - 1) ** 2), {"f64": 12}, atan, (1,))
+
+
+def errors_and_gamma() -> Iterator[Fit | Split]:
+    erf, erfinv = relative_root(mp.erf), relative_root(mp.erfinv)
+    yield Fit("erf", lambda u: erf(u) - 1, (0, 1), {"f32": 6, "f64": 12}, erf)
+    yield Fit("erfinv", erfinv, (0, 0.25), {"f64": 14}, erfinv)
     ends = [(w - 3) / (w + 3) for w in (mp.sqrt(mp.log(2)), mpf("27.35"))]
     yield Fit("erfcinv", erfcinv_form, (ends[0], ends[1]), {"f64": 14}, erfcinv_form)
-    yield Split("log_root_2pi", lambda: mp.log(2 * mp.pi) / 2, {"f64": 2})
-    yield Fit("stirling", stirling_form, (mpf(2) ** -20, mpf(2) ** -6), {"f64": 7})
-    yield Fit("lgamma", lgamma_weight, (-0.5, 1), {"f64": 21}, lgamma_weight)
     start = (0.5 - 4) / mpf(4.5)
     yield Fit("erfcx", erfcx_form, (start, 1), {"f64": 22}, erfcx_form)
-    for name, function, interval, degree, relative in bessel.rows():
-        yield Fit(name, function, interval, {"f64": degree}, function if relative else one)
     yield Fit(
         "log_erfc",
         lambda a: mp.log(mp.erfc(a)),
@@ -158,6 +183,9 @@ def rows() -> Iterator[Fit | Split]:
         {"f32": 7},
         lambda a: (1 - mp.erfc(a)) / mp.erfc(a),
     )
+    yield Split("log_root_2pi", lambda: mp.log(2 * mp.pi) / 2, {"f64": 2})
+    yield Fit("stirling", stirling_form, (mpf(2) ** -20, mpf(2) ** -6), {"f64": 7})
+    yield Fit("lgamma", lgamma_form, (-0.5, 1), {"f64": 21}, lgamma_form)
 
 
 def erfcx(a: mpf) -> mpf:
@@ -196,7 +224,7 @@ def stirling_form(v: mpf) -> mpf:
     return z * (mp.loggamma(z) - plain)
 
 
-def lgamma_weight(d: mpf) -> mpf:
+def lgamma_form(d: mpf) -> mpf:
     return mp.loggamma(2 + d) / d
 
 
@@ -205,14 +233,19 @@ def rest_of_two_over_pi(bound: int) -> mpf:
     return (2 / mp.pi) % mpf(2) ** (25 - bound)
 
 
+def lines_of(row: Fit | Split) -> Iterator[str]:
+    """The row's lines of the file, one a format."""
+    for form in row.forms:
+        values = " ".join(float(c).hex() for c in row.polynomial(form).coefficients)
+        yield f"{row.name}.{form} {values}"
+
+
 def lines(wanted: str = "") -> Iterator[str]:
     for row in rows():
-        for form in row.degree if isinstance(row, Fit) else row.parts:
-            if wanted in f"{row.name}.{form}":
-                found = row.polynomial(form)
-                values = " ".join(float(c).hex() for c in found.coefficients)
-                print(f"{row.name}.{form}: {len(values.split())} terms, error {found.error:.1e}")
-                yield f"{row.name}.{form} {values}"
+        if wanted in row.name:
+            for form in row.forms:
+                print(f"{row.name}.{form}: error {row.polynomial(form).error:.1e}")
+            yield from lines_of(row)
 
 
 def words() -> str:
