@@ -213,7 +213,7 @@ def test_and_or_not_of_blocks_are_of_each_element():
 def words_kernel(x, out, p):
     lanes = tl.arange(0, 8)
     value = tl.load(x + lanes)
-    keep = value > 1 and not value == 4 or value == 0
+    keep = (value > 1 and not value == 4) or value == 0
     inside = 1 < value < 6
     if p is not None and tl.load(p) > 0:  # p is None: its load is never written
         keep = value < 0
