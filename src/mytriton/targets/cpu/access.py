@@ -95,7 +95,7 @@ def _read_one(
     address = at(nest, pointer.base, _scalar_offset(pointer), type_)
     if mask is not None:
         address = nest.select("safe", mask, address, dummy(nest))
-    text = f"load {type_}, {address.typed}, align {SIZES[type_]}"
+    text = f"{nest.loads} {type_}, {address.typed}, align {SIZES[type_]}"
     value = nest.put(address.level, "load", text, type_)
     if mask is None:
         return value
@@ -121,7 +121,7 @@ def _read_run(
     address = first_of(nest, pointer.base, pointer.offset, type_)
     level = nest.lane_level
     if mask is None:
-        text = f"load {whole}, {address.typed}, align {align}"
+        text = f"{nest.loads} {whole}, {address.typed}, align {align}"
         return nest.put(max(level, address.level), "load", text, type_, nest.lanes)
     mask, other = nest.wide(mask), nest.wide(passthru or nest.zero(type_, nest.lanes))
     name = nest.writer.module.intrinsic(

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...ir.nodes import Const, Op, Operand, Param, Value, walk
-from ...ir.ops import TABLE, Effect
+from ...ir.ops import TABLE, Effect, attribute
 from ...ir.types import PointerType, element_of, shape_of
 
 Roots = frozenset[object] | None
@@ -65,6 +65,8 @@ class Aliases:
     def _access(self, op: Op, scalar: bool) -> Access | None:
         if op.regions:
             return self._of_regions(op)
+        if op.name == "load" and attribute(op, "volatile"):
+            return Access(None, True)
         if op.name in ADDRESSED:
             return Access(self.roots(op.operands[0]), ADDRESSED[op.name], op.operands[0], scalar)
         if op.name in TALKING:

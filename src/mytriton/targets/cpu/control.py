@@ -15,6 +15,7 @@ from .code import Code, Reg, const
 from .nest import Home, Nest
 from .region import WHOLE, FunctionEmitter
 from .types import register
+from .waiting import WAIT, is_waiting
 
 
 @dataclass
@@ -188,11 +189,14 @@ def while_loop(emitter: FunctionEmitter, code: Code, op: Op) -> None:
     fresh, (test, region) = emitter.writer.names.fresh, op.regions
     carried = _carried(emitter, code, test.params, list(op.operands))
     head, inside, after = fresh("while"), fresh("while.body"), fresh("while.end")
-    body, condition = Code(inside), Code(head)
+    body, condition, meets = Code(inside), Code(head), is_waiting(op)
     for one, param in zip(carried, region.params, strict=True):
         if one.block:
             emitter.publish(param, emitter.writer.homes[one.param])
     _body(emitter, body, region, region.params, carried)
+    if meets:
+        _give_way(emitter, body, carried)
+        _inside(code, fresh("inside"), 1)
     _bind(emitter, carried, test.params)
     emitter.emit(condition, test, emitter.plan(test))
     holds = emitter.register(Nest(emitter.writer, [condition]), test.results[0])
@@ -205,7 +209,34 @@ def while_loop(emitter: FunctionEmitter, code: Code, op: Op) -> None:
     code.append(body)
     code.add(f"br label %{head}")
     code.start(after)
+    if meets:
+        _inside(code, fresh("inside"), -1)
     _results(emitter, op, carried)
+
+
+def _inside(code: Code, name: str, change: int) -> None:
+    """Counts the programs that are inside a loop that may wait."""
+    code.add(f"%{name}.at = getelementptr i8, ptr %job, i64 80")
+    code.add(f"%{name} = atomicrmw add ptr %{name}.at, i64 {change} monotonic")
+
+
+def _give_way(emitter: FunctionEmitter, code: Code, carried: list[Carried]) -> None:
+    """At the end of a turn: lets others run, and leaves the program if the launch was stopped."""
+    nest, fresh = Nest(emitter.writer, [code]), emitter.writer.names.fresh
+    changed = const("i1", any(one.block for one in carried))
+    for one in carried:
+        if not one.block:
+            opcode = "fcmp une" if one.type in ("float", "double") else "icmp ne"
+            pair = [Reg(f"%{one.name}", one.type), Reg(one.following, one.type)]
+            differs = nest.inst("differs", opcode, pair, "i1")
+            changed = nest.inst("changed", "or", [changed, differs])
+    emitter.writer.module.helpers["wait_turn"] = WAIT
+    stop, gone, on = fresh("stop"), fresh("gone"), fresh("on")
+    code.add(f"%{stop} = call i1 @wait_turn(ptr %job, {changed.typed})")
+    code.add(f"br i1 %{stop}, label %{gone}, label %{on}")
+    code.start(gone)
+    code.add("ret void")
+    code.start(on)
 
 
 def if_else(emitter: FunctionEmitter, code: Code, op: Op) -> None:

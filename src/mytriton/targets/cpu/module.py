@@ -15,10 +15,12 @@ from .code import Code, Module, Names
 from .host import Host
 from .nest import Writer
 from .region import FunctionEmitter, bind_params
+from .waiting import waits
 
 JOB = {"next": 0, "total": 8, "chunk": 16, "nx": 24, "ny": 28, "nz": 32}
-JOB |= {"status": 40, "who": 48, "show": 64}
-ARGUMENTS = 72
+JOB |= {"status": 40, "who": 48, "show": 64, "yield": 72, "inside": 80, "progress": 88}
+JOB |= {"finished": 96}
+ARGUMENTS = 104
 """Where the arguments begin."""
 INDICES = [f"i32 %{name}.{axis}" for name in ("program_id", "num_programs") for axis in (0, 1, 2)]
 TAKEN = ("arena", "job", *(text.removeprefix("i32 %") for text in INDICES))
@@ -34,6 +36,8 @@ class KernelText:
     """The asserts and prints, by the number they report."""
     in_order: bool
     """The programs run one after the other, so that what they print is in order."""
+    waits: bool
+    """Programs may wait for each other."""
 
 
 def kernel_text(function: Function, overlap: bool, host: Host) -> KernelText:
@@ -43,7 +47,8 @@ def kernel_text(function: Function, overlap: bool, host: Host) -> KernelText:
         names.fresh(name)
     module, entry = Module(), Code(names.fresh("entry"))
     writer = Writer(module, names, entry, host, number(function))
-    emitter = FunctionEmitter(function, writer, Aliases(function.params, overlap))
+    meets = waits(function)
+    emitter = FunctionEmitter(function, writer, Aliases(function.params, overlap or meets))
     params = bind_params(emitter)
     module.overloaded("llvm.umin", "i64", 0, 2)
     start = names.fresh("start")
@@ -59,11 +64,11 @@ def kernel_text(function: Function, overlap: bool, host: Host) -> KernelText:
         "\n".join(module.globals.values()),
         "\n\n".join(module.helpers.values()),
         "\n".join(program),
-        run_text(params, emitter.arena.size),
+        run_text(params, meets),
     ]
     text = "\n\n".join(part for part in parts if part) + "\n"
     prints = any(op.name == "print" for op in emitter.messages)
-    return KernelText(text, emitter.arena.size, tuple(emitter.messages), prints)
+    return KernelText(text, emitter.arena.size, tuple(emitter.messages), prints, meets)
 
 
 def _field(name: str, type_: str) -> list[str]:
@@ -89,8 +94,12 @@ def _arguments(params: list[str]) -> tuple[list[str], list[str]]:
     return lines, operands
 
 
-def run_text(params: list[str], arena_bytes: int) -> str:
-    """`run(job, arena)`: takes chunks of programs until none is left."""
+def run_text(params: list[str], counts: bool) -> str:
+    """`run(job, arena)`: takes chunks of programs until none is left; `counts`: it notes each that is finished."""
+    finished = [
+        f"  %finished = getelementptr i8, ptr %job, i64 {JOB['finished']}",
+        "  %others = atomicrmw add ptr %finished, i64 1 acq_rel",
+    ]
     loads, operands = _arguments(params)
     fields = [line for name in ("total", "chunk") for line in _field(name, "i64")]
     extents = [line for name in ("nx", "ny", "nz") for line in _field(name, "i32")]
@@ -125,6 +134,7 @@ def run_text(params: list[str], arena_bytes: int) -> str:
         "  %y = trunc i64 %y.wide to i32",
         "  %z = trunc i64 %z.wide to i32",
         f"  call void @program({call})",
+        *(finished if counts else []),
         "  %p.next = add i64 %p, 1",
         "  %more = icmp ult i64 %p.next, %last",
         "  br i1 %more, label %each, label %take",

@@ -124,6 +124,8 @@ class Nest:
         self.version = Version()
         self.outer: dict[Any, Form] = {}
         self.inner: dict[Any, Form] = {}
+        self.loads = "load"
+        """The instruction of plain loads: "load", or "load volatile" while a volatile one is made."""
         self.places: Mapping[Value | Param, Home] = {}
         """Where the nest puts the blocks it makes."""
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ...ir.nodes import Op, Operand, Param, Region, Value, walk
+from ...ir.ops import attribute
 from ...ir.types import shape_of
 from .alias import Aliases
 from .combine import independent
@@ -45,6 +46,8 @@ def plan(
             as_a_whole(scheduler, op)
         elif not shape_of(op.types[0]):
             extract(scheduler, op)
+        elif op.name == "load" and attribute(op, "volatile"):
+            scheduler.keep(op.results[0])
     slots, stages = yields(scheduler, region)
     in_place = {
         number: safe(scheduler, carried[number], stages[number]) if carried else True

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ...ir.nodes import Const, Op, Operand, Param, Region, Value
-from ...ir.ops import TABLE, Effect, attribute
+from ...ir.ops import TABLE, Effect
 from ...ir.types import shape_of
 from .alias import Access, Aliases, same_place
 from .nest import Home
@@ -105,8 +105,6 @@ LANE_BY_LANE = ("atomic", "atomic_cas", "map")
 
 def is_virtual(op: Op) -> bool:
     """Whether the op's result is a function of its index."""
-    if op.name == "load" and attribute(op, "volatile"):
-        return False
     return op.name in EMITTERS or TABLE[op.name].element is not None
 
 
