@@ -14,6 +14,7 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
+from tests.properties.everywhere import agree
 from tests.targets.harness import run_everywhere
 
 from .meaning import means, type_of
@@ -66,6 +67,15 @@ def test_minimum_maximum_and_clamp_of_nan():
     means(lambda x, y: tl.maximum(x, y, propagate_nan=every), np.maximum(x, y), x, y)
     means(lambda x: tl.clamp(x, 0.0, 3.0), np.array([0, 1, 0, 3], np.float32), x)
     means(lambda x: tl.clamp(x, 0.0, 3.0, every), np.array([np.nan, 1, np.nan, 3], np.float32), x)
+
+
+def test_of_equal_zeros_the_negative_one_is_less():
+    x, y = np.array([0.0, -0.0], np.float32), np.array([-0.0, 0.0], np.float32)
+
+    def body(x, y):
+        return tl.minimum(x, y), tl.maximum(x, y)
+
+    agree(body, lambda x, y: (-np.zeros_like(x), np.zeros_like(x)), [x, y], signs=True)
 
 
 def test_extremes_of_a_row_skip_nan():
