@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from mytriton.ir.nodes import Function
 
 EXPECTED = Path(__file__).parent / "expected"
 
@@ -53,6 +58,29 @@ def expected() -> Callable[[str, str], None]:
             pytest.fail(message, pytrace=False)
 
     return check
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_functions_are_valid() -> Iterator[None]:
+    """Every function that a launch compiles passes the verifier, and its text reads back, before
+    the passes and after them."""
+    from mytriton.ir.check import check
+    from mytriton.ir.parse import parse
+    from mytriton.ir.text import print_function
+    from mytriton.passes import pipeline
+
+    optimize = pipeline.optimize
+
+    def checked(function: Function) -> Function:
+        made = optimize(function)
+        for stage, one in (("traced", function), ("optimised", made)):
+            check(one, stage)
+            text = print_function(one)
+            assert print_function(parse(text)) == text, f"the {stage} text reads back otherwise"
+        return made
+
+    with patch.object(pipeline, "optimize", checked):
+        yield
 
 
 @cache
