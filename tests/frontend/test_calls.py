@@ -349,3 +349,31 @@ def test_spin_loops() -> None:
     out, lock = np.zeros(1, np.float32), np.zeros(1, np.int32)
     kernel[(5,)](out, lock, target="interpret")
     assert out[0] == 5
+
+
+def test_calls_nest_to_a_limit() -> None:
+    def chain(length: int) -> Any:
+        function = triton.jit(lambda_identity)
+        for _ in range(length):
+            function = caller_of(function)
+        return function
+
+    @triton.jit
+    def kernel(out, F: tl.constexpr):
+        tl.store(out, F(1.0))
+
+    assert run(kernel, F=chain(50))[0] == 51
+    with pytest.raises(CompileError, match="nest deeper than 100"):
+        run(kernel, F=chain(120))
+
+
+def lambda_identity(x):
+    return x
+
+
+def caller_of(function: Any) -> Any:
+    @triton.jit
+    def caller(x):
+        return function(x) + 1.0
+
+    return caller
