@@ -14,10 +14,24 @@ from ...ir.build import BRANCH, LOOP, Builder, using
 from ...ir.expr import Expr
 from ...ir.nodes import Const, Function, Op, Operand, Param, Region
 from ...ir.ops import TABLE, attribute
-from ...ir.types import BF16, BOOL, F32, F64, I32, ScalarType, compute_type, element_of, shape_of
+from ...ir.types import (
+    BF16,
+    BOOL,
+    F32,
+    F64,
+    I32,
+    PointerType,
+    ScalarType,
+    compute_type,
+    element_of,
+    shape_of,
+)
+from .induction import Moved, find
 from .rows import has_instruction
 
 Map = dict[Any, Operand]
+LOOPS = {"for": 3, "while": 0}
+"""The loops, and how many operands come before the carried values (of a `for`, one param does)."""
 
 
 class Expander:
@@ -50,6 +64,8 @@ class Expander:
             found = special(self, op, operands)
             if found is not None:
                 return found
+        if op.name in LOOPS:
+            return self.loop(op, LOOPS[op.name])
         row = TABLE[op.name].element
         if row is not None and row.expand is not None:
             element = element_of(op.operands[0].ty)  # type: ignore[union-attr]
@@ -57,9 +73,67 @@ class Expander:
                 return (expansion(row.expand, element, operands),)
         return self.builder.emit(op.name, operands, dict(op.attrs), self.regions(op))
 
+    def loop(self, op: Op, first: int) -> tuple[Operand, ...]:
+        """A loop, without the blocks among its carried values that only move (`induction`)."""
+        moved = find(op, op.regions[-1].params[first // 3 :], op.regions[-1])
+        starts = [self.get(operand) for operand in op.operands[first:]]
+        carried = list(starts)
+        for number, move in moved.items():
+            carried[number] = Const(0, move.total)
+        regions = tuple(
+            self.loop_region(region, first // 3, starts, moved, region is op.regions[-1])
+            for region in op.regions
+        )
+        bounds = [self.get(operand) for operand in op.operands[:first]]
+        results = self.builder.emit(op.name, [*bounds, *carried], dict(op.attrs), regions)
+        return tuple(
+            self.at(starts[number], result) if number in moved else result
+            for number, result in enumerate(results)
+        )
+
+    def at(self, start: Operand, moved: Operand) -> Operand:
+        """A block that has moved."""
+        assert start is not None
+        name = "addptr" if isinstance(element_of(start.ty), PointerType) else "add"
+        return self.builder.emit(name, [start, moved])[0]
+
+    def loop_region(
+        self,
+        region: Region,
+        skipped: int,
+        starts: list[Operand],
+        moved: dict[int, Moved],
+        body: bool,
+    ) -> Region:
+        """One region of a loop; the body ends by moving what moves."""
+        params = [
+            Param(param.name, moved[number - skipped].total)
+            if number - skipped in moved
+            else Param(param.name, param.ty)
+            for number, param in enumerate(region.params)
+        ]
+
+        def inside(*_: Param) -> list[Operand]:
+            for number, (old, new) in enumerate(zip(region.params, params, strict=True)):
+                start = number - skipped
+                self.known[old] = self.at(starts[start], new) if start in moved else new
+            self.ops(region)
+            results = [self.get(result) for result in region.results]
+            if body:
+                for number, move in moved.items():
+                    results[number] = self.sum(params[number + skipped], move)
+            return results
+
+        return self.builder.region(LOOP, params, inside)
+
+    def sum(self, start: Operand, move: Moved) -> Operand:
+        total = Expr(start)
+        for step in move.steps:
+            total = total + Expr(self.get(step)).to(move.total)
+        return total.value
+
     def regions(self, op: Op) -> tuple[Region, ...]:
-        kind = LOOP if op.name in ("for", "while") else BRANCH
-        return tuple(self.region(kind, region) for region in op.regions)
+        return tuple(self.region(BRANCH, region) for region in op.regions)
 
     def region(self, kind: str, region: Region) -> Region:
         params = [Param(param.name, param.ty) for param in region.params]
