@@ -8,6 +8,7 @@ op table about what each row is. `python -m tools.language_table > docs/language
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import sys
 from collections.abc import Iterator
@@ -85,10 +86,14 @@ def exceptions() -> dict[str, tuple[str, str]]:
     return found
 
 
+def entries(module: str) -> Any:
+    """A module of the tests that shows every name."""
+    return importlib.import_module(f"tests.language.names.{module}")
+
+
 def what_it_is(key: str) -> str:
     """A row of the op table, or the first sentence of the documentation."""
-    from tests.language.names.resolve import resolve
-
+    resolve = entries("resolve").resolve
     name = key.rpartition(".")[2]
     row = TABLE.get(name)
     if row is not None and row.element is not None and "type" not in key:
@@ -102,16 +107,13 @@ def what_it_is(key: str) -> str:
 
 def lines() -> Iterator[Line]:
     """The table in the order of the list of names."""
-    from tests.language.names.resolve import key_of, public_names, resolve
-    from tests.language.names.shown import Row
-    from tests.language.names.table import shown
-
-    for module, name in public_names():
-        key = key_of(module, name)
+    names, row = entries("resolve"), entries("shown").Row
+    for module, name in names.public_names():
+        key = names.key_of(module, name)
         status = exceptions().get(key, ("", ""))[0]
-        entry = shown(key)
+        entry = entries("table").shown(key)
         assert entry is not None, f"{key} has no entry"
-        function: Any = resolve(key) if isinstance(entry, Row) else None
+        function = names.resolve(key) if isinstance(entry, row) else None
         cuda = status or entry.lane_rule(function)
         yield Line(key, module, status or "works", cuda, what_it_is(key))
 
