@@ -85,6 +85,16 @@ def test_quotients_remainders_shifts_and_masks_of_a_range() -> None:
     assert up == Facts((16,), (1,), (1,), 0, 63 * 16)
 
 
+def test_a_factor_known_to_be_one_keeps_runs() -> None:
+    n = replace(unknown(program("").params[4].ty), low=1, high=1)
+    body = """
+    %0 = arange {start=0, end=8} : vector<8 x i32>
+    %1 = mul %0, n : vector<8 x i32>
+    print %1"""
+    assert of_printed(body, n=n)[0].contiguous == (8,)
+    assert of_printed(body)[0].contiguous == (1,)
+
+
 def test_a_quotient_of_what_may_be_negative_has_no_runs() -> None:
     (quotient,) = of_printed("""
     %0 = arange {start=-32, end=32} : vector<64 x i32>

@@ -9,13 +9,14 @@ a loop carries but never changes is the value that it starts with.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from ..ir.build import emit
 from ..ir.effects import own_effect
 from ..ir.fold import fold
-from ..ir.nodes import Const, Function, Op, Operand, Region
+from ..ir.nodes import Const, Function, Op, Operand, Region, walk
 from ..ir.ops import TABLE, Effect
 from ..ir.types import PointerType, ScalarType, element_of
 from . import slots
@@ -41,6 +42,17 @@ class Simplify(Rebuild):
     def __init__(self) -> None:
         super().__init__(RULES)
         self.loaded: dict[Any, Sequence[Operand]] = {}
+        self.uses: Counter[Operand] | None = None
+
+    def function(self, function: Function) -> Function:
+        self.old = function
+        return super().function(function)
+
+    def used_once(self, operand: Operand) -> bool:
+        """Whether a value of the old function has one use."""
+        if self.uses is None:
+            self.uses = Counter(v for op in walk(self.old.body) for v in op.operands)
+        return self.uses[operand] == 1
 
     def op(self, op: Op) -> Sequence[Operand]:
         results = super().op(op)
@@ -68,6 +80,20 @@ def _value(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
         if value is not None:
             return (shaped(value, op.types[0]),)
     return None
+
+
+def _add(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
+    """acc + dot(a, b, 0), both of the same rounds of a loop, is dot(a, b, acc): one rounding less,
+    as in Triton."""
+    for place, other in ((1, 0), (0, 1)):
+        dot, acc = made_by(operands[place], "dot"), operands[other]
+        if dot is None or acc is None or acc.ty != op.types[0] or dot.types != op.types:
+            continue
+        zero = constant_of(dot.operands[2])
+        here = ctx.builder.depth[dot.results[0]] == len(ctx.builder.scopes) - 1
+        if zero is not None and not zero.value and here and ctx.used_once(op.operands[place]):
+            return ctx.builder.emit("dot", (*dot.operands[:2], acc), dict(dot.attrs))
+    return _value(ctx, op, operands)
 
 
 def _fewer(operands: tuple[Operand, ...]) -> tuple[Operand, ...]:
@@ -200,6 +226,7 @@ def _without_constant(ctx: Simplify, op: Op, starts: Sequence[Operand]) -> Resul
 
 
 RULES = dict.fromkeys(ALGEBRA, _value) | {
+    "add": _add,
     "load": _load,
     "store": _store,
     "atomic": _store,

@@ -83,6 +83,9 @@ def _sum(meaning: Callable[[int, int], int], flips: bool) -> Rule:
 
 def _product(op: Op, known: Known) -> Facts:
     left, right = _operands(op, known)
+    for one, other in ((left, right), (right, left)):
+        if one.low == one.high == 1:
+            return other
     axes = range(len(left.constant))
     multiple = tuple(min(left.at(i, 1) * right.at(i, 1), MOST) for i in axes)
     constant = gcds(left.constant, right.constant)
