@@ -12,7 +12,7 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
-from mytriton.errors import CompileError
+from mytriton.errors import CompileError, KernelAssertionError
 from mytriton.language.debug import StaticAssertionError
 from tests.targets.harness import refused_everywhere, run_everywhere
 
@@ -200,3 +200,19 @@ def test_static_checks_happen_while_compiling(capsys):
         static_kernel, (1,), np.zeros(1, np.int32), BLOCK=6, error=StaticAssertionError,
         match="multiple of 4",
     )  # fmt: skip
+
+
+@triton.jit
+def words_of_python_kernel(x, n):
+    value = tl.load(x + tl.arange(0, 4))
+    print("value", value)
+    assert n > 2, "n is small"
+
+
+@pytest.mark.parametrize("target", ["interpret", "cpu"])
+def test_print_and_assert_are_those_of_the_running_kernel(target, capfd):
+    words_of_python_kernel[(2,)](np.arange(4, dtype=np.int32), 5, target=target)
+    shown = [line for line in capfd.readouterr().out.splitlines() if "value" in line]
+    assert len(shown) == 2 and all("0 1 2 3" in line for line in shown)
+    with pytest.raises(KernelAssertionError, match="n is small"):
+        words_of_python_kernel[(2,)](np.arange(4, dtype=np.int32), 1, target=target)
