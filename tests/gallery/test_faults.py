@@ -41,3 +41,46 @@ def test_a_masked_load_of_one_small_float(target: str, dtype: torch.dtype) -> No
         with triton.target(target):
             copy_masked[(1,)](x, y, n, BLOCK=1)
         assert y.item() == n
+
+
+@triton.jit
+def wait_for_the_next(flags_ptr, out_ptr):
+    program = tl.program_id(0)
+    if program + 1 < tl.num_programs(0):
+        while tl.atomic_add(flags_ptr + program + 1, 0, sem="acquire") == 0:
+            pass
+        out = tl.load(out_ptr + program + 1) + 1
+    else:
+        out = 1
+    tl.store(out_ptr + program, out)
+    tl.debug_barrier()
+    tl.atomic_xchg(flags_ptr + program, 1, sem="release")
+
+
+@TARGETS
+def test_programs_that_wait_for_later_ones_make_progress(target: str) -> None:
+    flags, out = torch.zeros(2, 40, dtype=torch.int32)
+    with triton.target(target):
+        wait_for_the_next[(40,)](flags, out)
+    assert out.tolist() == list(range(40, 0, -1))
+
+
+@triton.jit
+def softmax_in_turn(turn_ptr, x_ptr, y_ptr, BLOCK: tl.constexpr):
+    program = tl.program_id(0)
+    offsets = program * BLOCK + tl.arange(0, BLOCK)
+    while tl.atomic_add(turn_ptr, 0, sem="acquire") != program:
+        pass
+    powers = tl.exp(tl.load(x_ptr + offsets))
+    tl.store(y_ptr + offsets, powers / tl.sum(powers, axis=0))
+    tl.debug_barrier()
+    tl.atomic_xchg(turn_ptr, program + 1, sem="release")
+
+
+@TARGETS
+def test_programs_that_wait_have_scratch_memory_of_their_own(target: str) -> None:
+    turn, x = torch.zeros(1, dtype=torch.int32), torch.randn(5, 100_000)
+    y = torch.empty_like(x)
+    with triton.target(target):
+        softmax_in_turn[(5,)](turn, x, y, BLOCK=100_000)
+    torch.testing.assert_close(y, x.softmax(dim=1))

@@ -91,7 +91,8 @@ def run_waiting(
     total, workers = watch["total"], []
 
     def work() -> None:
-        run(ctypes.addressof(job), Arena().at_least(arena_bytes))
+        arena = Arena()  # must outlive the run
+        run(ctypes.addressof(job), arena.at_least(arena_bytes))
 
     def start(count: int) -> None:
         before = threading.stack_size(STACK)
