@@ -60,3 +60,20 @@ def test_a_block_that_a_loop_in_a_branch_carries():
     blocks = np.arange(5, dtype=np.int32)
     for n, wanted in ((3, blocks + 9), (1, blocks)):
         run_everywhere(grown_kernel, (1,), blocks, n, 2, expected={"blocks": wanted})
+
+
+@triton.jit
+def entering_kernel(x, out, n, first, BLOCK: tl.constexpr):
+    places = first + tl.arange(0, BLOCK)
+    inside = (places >= 0) & (places < n)
+    tl.store(out + places, tl.load(x + places, mask=inside) + 1, mask=inside)
+
+
+def test_a_block_that_begins_before_the_array():
+    """A lower bound that the first lane misses was taken for the end of all lanes."""
+    x = np.arange(5, dtype=np.float32) + 3
+    for first, wanted in ((-1, x[:1]), (-3, x[:0]), (2, x[2:4])):
+        out = np.zeros(5, np.float32)
+        expected = out.copy()
+        expected[max(first, 0) : max(first, 0) + len(wanted)] = wanted + 1
+        run_everywhere(entering_kernel, (1,), x, out, 5, first, BLOCK=2, expected={"out": expected})

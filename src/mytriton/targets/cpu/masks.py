@@ -63,7 +63,9 @@ def _assumed(nest: Nest, mask: Operand, index: Index) -> Reg | None:
         return None
     if not form.lanes and form.level < nest.lane_level:
         whole, none = const("i64", nest.extent), const("i64", 0)
-        nest.version.limits.append(nest.select("limit", form, whole, none))
+        limit = nest.select("limit", form, whole, none)
+        nest.version.limits.append(limit)
+        nest.version.ends.append(limit)
         return None
     return form
 
@@ -94,6 +96,8 @@ def _compare(nest: Nest, mask: Value, index: Index) -> Reg | None:
     count = _true_lanes(nest, a, b, name, signed)
     safe = affine.wraps_not(nest, a, signed)
     nest.version.limits.append(nest.select("limit", safe, count, const("i64", 0)))
+    upper, whole = name in ("cmp_lt", "cmp_le"), const("i64", nest.extent)
+    nest.version.ends.append(nest.select("end", safe, count, whole) if upper else whole)
     nest.inner[(mask, index)] = TRUE
     return None
 

@@ -95,7 +95,8 @@ class Writer:
 class Version:
     """One copy of the part of a nest that lies in the lane loop.
 
-    `full`: masks are taken to be true, up to the lane index noted in `limits`. `nice`: addresses are taken to be
+    `full`: masks are taken to be true, up to the lane index noted in `limits`; from the lane index noted for the same
+    mask in `ends` on it is false for sure. `nice`: addresses are taken to be
     contiguous and not to wrap; what that takes is noted in `conditions`, one list for all nice versions, and tested before
     the loop. `valid` masks lanes past the extent.
     """
@@ -104,6 +105,7 @@ class Version:
     nice: bool = False
     conditions: list[Reg] = field(default_factory=list)
     limits: list[Reg] = field(default_factory=list)
+    ends: list[Reg] = field(default_factory=list)
     valid: Reg | None = None
 
 
