@@ -18,7 +18,7 @@ from .code import Code, Reg, const
 from .loops import Stitch, stitch
 from .nest import ZERO, Home, Nest
 from .region import WHOLE, FunctionEmitter
-from .sinks import Sums
+from .sums import Sums
 from .types import SIZES, arena, full
 
 

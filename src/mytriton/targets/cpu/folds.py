@@ -24,7 +24,8 @@ from .loops import GroupEmitter, Stitch, stitch
 from .nest import Form, Home, Nest, Run
 from .region import WHOLE, FunctionEmitter
 from .schedule import Group, Sink
-from .sinks import PERFORM, PREPARE, Sums
+from .sinks import PERFORM, PREPARE
+from .sums import Sums
 from .types import SIZES, arena, full
 from .virtual import Index
 

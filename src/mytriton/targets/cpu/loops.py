@@ -17,7 +17,8 @@ from ...ir.types import element_of
 from .code import Code, Reg, const
 from .nest import ZERO, Form, Home, Nest, Run, Version, Writer
 from .schedule import Group
-from .sinks import Sums, finish_sums, make_sinks, sums_of
+from .sinks import finish_sums, make_sinks
+from .sums import Sums, narrow, sums_of
 from .types import SIZES, register
 
 
@@ -30,6 +31,9 @@ class Shape:
     lane: int
     inner: int | None
     lanes: int
+    """The width of the full version."""
+    base: int
+    """The width of the others: one register."""
 
 
 def shape_nest(group: Group, vector_bytes: int) -> Shape:
@@ -39,25 +43,25 @@ def shape_nest(group: Group, vector_bytes: int) -> Shape:
     lane = long[-1] if long else len(extents) - 1
     inner = group.axis if group.axis != lane else None
     outer = tuple(axis for axis in long if axis not in (lane, inner))
-    lanes = 1 if group.single else width(group, extents[lane], vector_bytes)
-    return Shape(extents, outer, lane, inner, lanes)
+    lanes, base = (1, 1) if group.single else widths(group, extents[lane], vector_bytes)
+    return Shape(extents, outer, lane, inner, lanes, base)
 
 
-def width(group: Group, extent: int, vector_bytes: int) -> int:
-    """Lanes: a register of the widest element, or several where the body is short, a power of two."""
+def widths(group: Group, extent: int, vector_bytes: int) -> tuple[int, int]:
+    """Lanes of the full version (several registers of the widest element where the body is short, so that additions
+    overlap) and of the others (one register); powers of two."""
     values = [v for sink in group.sinks for v in sink.values if v is not None]
     values += [v for v in group.values if v.op.name == "load"]
     size = max((SIZES[register(element_of(v.ty))] for v in values), default=4)
     size = max(size, 4) if any(element_of(v.ty).kind == "f" for v in values) else size
-    lanes = vector_bytes // size
+    base = vector_bytes // size
+    while base >= 2 * extent:
+        base //= 2
     reduces = any(sink.kind == "reduce" for sink in group.sinks)
     wanted = 4 if reduces and group.cost <= 12 else 2 if group.cost <= 24 else 1
-    while wanted > 1 and extent % (lanes * wanted):
+    while wanted > 1 and base * wanted > extent:
         wanted //= 2
-    lanes *= wanted
-    while lanes >= 2 * extent:
-        lanes //= 2
-    return lanes
+    return base * wanted, base
 
 
 class GroupEmitter:
@@ -69,7 +73,7 @@ class GroupEmitter:
         self.writer = writer
         self.group = group
         self.shape = shape_nest(group, writer.host.vector_bytes)
-        self.nest = Nest(writer, [code], self.shape.lanes, group.shape[self.shape.lane])
+        self.nest = Nest(writer, [code], self.shape.base, group.shape[self.shape.lane])
         self.parts: list[Form] = [ZERO] * len(group.shape)
         self.nest.extent = group.shape[self.shape.lane]
         self.nest.places = places
@@ -102,32 +106,31 @@ class GroupEmitter:
 
     def lane_loops(self) -> list[Sums]:
         """All versions of the lane loop; returns the sums as they are after it."""
-        nest, lanes, extent = self.nest, self.shape.lanes, self.nest.extent
-        around = nest.codes[-1]
-        shared = Version().conditions
-        versions: dict[str, tuple[Stitch, list[Sums]]] = {}
-        limits: list[Reg] = []
-        if lanes <= extent:
-            version = Version(full=True, nice=True, conditions=shared)
-            versions["full"] = self.body(version, extent < 2 * lanes)
-            limits = version.limits
-        if limits or extent % lanes:
-            version = Version(nice=True, conditions=shared)
-            versions["masked"] = self.body(version, extent <= lanes)
-        if shared:
-            versions["plain"] = self.body(Version(), extent <= lanes)
-        return self.assemble(around, versions, limits, shared)
+        shape, extent = self.shape, self.nest.extent
+        conditions = Version().conditions
+        full, masked = None, None
+        if shape.lanes <= extent:
+            full = self.body(Version(True, True, conditions), shape.lanes, extent < 2 * shape.lanes)
+        if full is None or full.version.limits or extent % shape.lanes:
+            masked = self.body(Version(False, True, conditions), shape.base, extent <= shape.base)
+        plain = None
+        if conditions:
+            plain = self.body(Version(), shape.base, extent <= shape.base)
+        self.nest.lanes = shape.base
+        if plain is None:
+            return self.nice_loops(full, masked)
+        return self.choose(conditions, full, masked, plain)
 
-    def body(self, version: Version, once: bool) -> tuple[Stitch, list[Sums]]:
+    def body(self, version: Version, lanes: int, once: bool) -> Body:
         """The body of the lane loop in one version; `once`: it runs at most once, from lane 0."""
         nest, shape = self.nest, self.shape
         header, index = self.writer.names.fresh("lanes"), self.writer.names.fresh("j")
         del nest.codes[nest.lane_level :]
-        nest.inner, nest.version = {}, version
+        nest.inner, nest.version, nest.lanes = {}, version, lanes
         shared = dict(nest.outer)
         nest.codes.append(Code(header))
         nest.lane = ZERO if once else Reg(f"%{index}", "i64", 0, nest.lane_level)
-        if not version.full and nest.extent % nest.lanes:
+        if not version.full and nest.extent % lanes:
             ends = nest.wide(const("i32", nest.extent))
             position = nest.wide(Run(const("i32", 0), const("i32", 1)))
             version.valid = nest.inst("valid", "icmp ult", [position, ends], "i1")
@@ -139,97 +142,102 @@ class GroupEmitter:
             self.close_inner(sums)
         if once:  # at lane 0 what varies with the lane looks as if it did not
             nest.outer = shared
-        return Stitch(header, index, nest.codes.pop(), ZERO, ZERO, nest.lanes), sums
+        stitch_ = Stitch(header, index, nest.codes.pop(), ZERO, ZERO, lanes)
+        return Body(version, stitch_, sums)
 
     def close_inner(self, sums: list[Sums]) -> None:
         """Ends the loop over the reduced axis inside the lane loop, and stores what it summed."""
         nest = self.nest
         header, index, extent = self.headers.pop()
         body, around = nest.codes.pop(), nest.codes[-1]
-        start = [total.start_from(None) for total in sums]
-        stitch(
-            self.writer, around, Stitch(header, index, body, ZERO, const("i64", extent), 1), start
-        )
+        for total in sums:
+            total.start_from(None)
+        loop = Stitch(header, index, body, ZERO, const("i64", extent), 1)
+        stitch(self.writer, around, loop, sums)
         for total in sums:
             total.settle(nest.lane_level)
         finish_sums(nest, sums, tuple(self.parts), None)
 
-    def assemble(
-        self,
-        around: Code,
-        versions: dict[str, tuple[Stitch, list[Sums]]],
-        limits: list[Reg],
-        conditions: list[Reg],
+    def choose(
+        self, conditions: list[Reg], full: Body | None, masked: Body | None, plain: Body
     ) -> list[Sums]:
-        """Puts the versions one after the other into the code around the lane loop."""
+        """The nice versions where all conditions hold, else the plain one."""
         nest, fresh = self.nest, self.writer.names.fresh
-        carried = self.shape.inner is None
-        if not conditions:
-            return self.nice_loops(around, versions, limits, carried)
-        choice = conditions[0]
+        around, choice = nest.codes[-1], conditions[0]
         for other in conditions[1:]:
             choice = nest.inst("nice", "and", [choice, other])
-        nice, plain, end = fresh("nice"), fresh("plain"), fresh("done")
-        around.add(f"br i1 {choice.text}, label %{nice}, label %{plain}")
+        nice, rest, end = fresh("nice"), fresh("plain"), fresh("done")
+        around.add(f"br i1 {choice.text}, label %{nice}, label %{rest}")
         around.start(nice)
-        left = self.nice_loops(around, versions, limits, carried)
+        left = self.nice_loops(full, masked)
         left_label = around.label
         around.add(f"br label %{end}")
-        around.start(plain)
-        right = self.run(around, *versions["plain"], ZERO, const("i64", nest.extent), None, carried)
+        around.start(rest)
+        right = self.run(plain, ZERO, const("i64", nest.extent), None)
         right_label = around.label
         around.branch(end)
         for one, two in zip(left, right, strict=True):
             one.merge(nest, around, left_label, two, right_label)
         return left
 
-    def nice_loops(
-        self,
-        around: Code,
-        versions: dict[str, tuple[Stitch, list[Sums]]],
-        limits: list[Reg],
-        carried: bool,
-    ) -> list[Sums]:
-        nest = self.nest
-        whole = nest.extent - nest.extent % nest.lanes
-        end, before = const("i64", whole), None
-        for limit in limits:
+    def nice_loops(self, full: Body | None, masked: Body | None) -> list[Sums]:
+        """The full version as far as it goes, then the masked one."""
+        end, before = ZERO, None
+        if full is not None:
+            end = self.full_end(full.version.limits)
+            before = self.run(full, ZERO, end, None)
+            for total in before:
+                narrow(self.nest, total, self.shape.base)
+        if masked is None:
+            assert before is not None
+            return before
+        return self.run(masked, end, self.masked_end(full), before)
+
+    def full_end(self, limits: list[Reg]) -> Reg:
+        """The lane up to which the full version runs: whole vectors below all limits."""
+        nest, lanes = self.nest, self.shape.lanes
+        end = const("i64", nest.extent - nest.extent % lanes)
+        for limit in dict.fromkeys(limits):
             end = nest.call("limit", "llvm.smin", [end, limit])
         if limits:
             end = nest.call("limit", "llvm.smax", [end, ZERO])
-            end = nest.inst("full", "and", [end, const("i64", -nest.lanes)])
-        if "full" in versions and whole:
-            before = self.run(around, *versions["full"], ZERO, end, None, carried)
-        if "masked" not in versions:
-            assert before is not None
-            return before
-        start = end if before is not None else ZERO
-        return self.run(
-            around, *versions["masked"], start, const("i64", nest.extent), before, carried
-        )
+            end = nest.inst("full", "and", [end, const("i64", -lanes)])
+        return end
 
-    def run(
-        self,
-        around: Code,
-        loop: Stitch,
-        sums: list[Sums],
-        start: Reg,
-        end: Reg,
-        before: list[Sums] | None,
-        carried: bool,
-    ) -> list[Sums]:
+    def masked_end(self, full: Body | None) -> Reg:
+        """The lane up to which the masked version runs: where all it does is store below limits, up to those."""
+        nest, extent = self.nest, const("i64", self.nest.extent)
+        ends = [sink.limits for sink in self.group.sinks]
+        if full is None or not all(
+            sink.kind == "store" and sink.limits for sink in self.group.sinks
+        ):
+            return extent
+        end = const("i64", 0)
+        for limits in ends:
+            least = extent
+            for limit in limits:
+                least = nest.call("limit", "llvm.smin", [least, limit])
+            end = nest.call("end", "llvm.smax", [end, least])
+        return end
+
+    def run(self, body: Body, start: Reg, end: Reg, before: list[Sums] | None) -> list[Sums]:
         """One version from lane `start` to `end`, going on with the sums of the version before it."""
-        if not carried:
-            stitch(self.writer, around, loop.between(start, end), [])
-            return []
-        starts = [
+        around = self.nest.codes[-1]
+        for number, total in enumerate(body.sums):
             total.start_from(before[number] if before else None)
-            for number, total in enumerate(sums)
-        ]
-        stitch(self.writer, around, loop.between(start, end), starts)
-        for total in sums:
+        stitch(self.writer, around, body.loop.between(start, end), body.sums)
+        for total in body.sums:
             total.settle(self.nest.lane_level - 1)
-        return sums
+        return body.sums
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """One version of the lane loop's body."""
+
+    version: Version
+    loop: Stitch
+    sums: list[Sums]
 
 
 @dataclass(frozen=True, eq=False)

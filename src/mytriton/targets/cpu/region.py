@@ -14,7 +14,7 @@ from ...ir.types import Element, element_of, shape_of
 from . import access
 from .alias import Aliases
 from .arena import Arena
-from .code import Code, Reg, const
+from .code import Code, Reg
 from .loops import GroupEmitter
 from .masks import mask_at
 from .nest import Home, Nest, Pointer, Writer

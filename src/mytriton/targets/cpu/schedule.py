@@ -22,6 +22,7 @@ from ...ir.nodes import Const, Op, Operand, Param, Region, Value
 from ...ir.ops import TABLE, Effect
 from ...ir.types import shape_of
 from .alias import Access, Aliases, same_place
+from .code import Reg
 from .nest import Home
 from .virtual import EMITTERS, only_ones_move
 
@@ -49,6 +50,8 @@ class Sink:
     """Of a keep: whether the value may be read from its home when this sink has run."""
     slot: int | None = None
     """Of a keep: the number of the region's result it makes."""
+    limits: list[Reg] = field(default_factory=list)
+    """Of a store, when code is made: the lanes from which on its mask is false."""
     home: Home | None = None
     """Of a keep: where it puts the value, chosen when code is made."""
 
