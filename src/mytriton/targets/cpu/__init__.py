@@ -1,7 +1,8 @@
 """The CPU target: a function of the IR as native code, through LLVM.
 
-Read in this order: `types`, `code`, `nest` (how a value looks at a point of a loop), `virtual` (ops as functions of their
-index), `schedule` and `plan` (which loops there are), `loops` (a loop nest as text), `region` and `control`, `module`.
+Read in this order: `types`, `code`, `nest` (how a value looks at a point of a loop), `virtual` (ops
+as functions of their index), `schedule` and `plan` (which loops there are), `loops` (a loop nest as
+text), `region` and `control`, `module`.
 """
 
 from __future__ import annotations

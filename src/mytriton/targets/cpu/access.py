@@ -1,8 +1,9 @@
 """Loads and stores at one point of a nest: contiguous, uniform, strided; user memory and the arena.
 
-One idea: what the address's form says decides the instruction. A run of step 1 is a vector load, one scalar is a scalar
-load, anything else a gather. A masked-off lane must touch nothing: contiguous accesses use LLVM's masked intrinsics where
-the machine has them, the others send masked-off lanes to a dummy address, which needs no branches.
+One idea: what the address's form says decides the instruction. A run of step 1 is a vector load,
+one scalar is a scalar load, anything else a gather. A masked-off lane must touch nothing:
+contiguous accesses use LLVM's masked intrinsics where the machine has them, the others send
+masked-off lanes to a dummy address, which needs no branches.
 """
 
 from __future__ import annotations
@@ -75,7 +76,9 @@ def classify(nest: Nest, pointer: Pointer) -> str:
 def read(
     nest: Nest, pointer: Pointer, type_: str, mask: Reg | None, passthru: Reg | None = None
 ) -> Reg:
-    """The elements of an LLVM type at a pointer; where the mask is false, `passthru` or anything."""
+    """The elements of an LLVM type at a pointer; where the mask is false, `passthru` or
+    anything.
+    """
     kind = classify(nest, pointer)
     if kind == "one" and (mask is None or not mask.lanes):
         return _read_one(nest, pointer, type_, mask, passthru)

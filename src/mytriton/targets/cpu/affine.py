@@ -1,8 +1,9 @@
 """Integer arithmetic on forms: constants fold, runs stay runs, powers of two are followed.
 
-One idea: base + step*i is closed under addition, and under multiplication by what does not depend on i, also where ints
-wrap (it is arithmetic modulo 2**bits). Only widening a run to more bits asks whether it wrapped: that is proved from the
-divisor (a multiple of 256 plus 0 … 255 cannot cross 2**31), or assumed and checked once before the loop.
+One idea: base + step*i is closed under addition, and under multiplication by what does not depend
+on i, also where ints wrap (it is arithmetic modulo 2**bits). Only widening a run to more bits asks
+whether it wrapped: that is proved from the divisor (a multiple of 256 plus 0 … 255 cannot cross
+2**31), or assumed and checked once before the loop.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def _with_divisor(reg: Reg, divisor: int) -> Reg:
 def add(nest: Nest, a: Form, b: Form) -> Form:
     """a + b of ints."""
     if isinstance(a, Run) or isinstance(b, Run):
-        if isinstance(a, Reg) and a.lanes or isinstance(b, Reg) and b.lanes:
+        if (isinstance(a, Reg) and a.lanes) or (isinstance(b, Reg) and b.lanes):
             return nest.inst("sum", "add", [nest.wide(a), nest.wide(b)])
         return _add_runs(nest, a, b)
     assert isinstance(a, Reg) and isinstance(b, Reg)
@@ -140,7 +141,9 @@ def never_wraps(nest: Nest, form: Run) -> bool:
 
 
 def wraps_not(nest: Nest, form: Run, signed: bool) -> Reg:
-    """A scalar: whether no element of the run wraps in this launch. Computed before the lane loop."""
+    """A scalar: whether no element of the run wraps in this launch. Computed before the lane
+    loop.
+    """
     if never_wraps(nest, form):
         return TRUE
     if form.type == "i64":

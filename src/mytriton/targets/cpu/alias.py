@@ -1,8 +1,8 @@
 """Which memory an op touches, and whether two ops may touch the same.
 
-One idea: an address comes from some of the kernel's pointer parameters (its roots). Where the launch proved that distinct
-arguments do not overlap, accesses with disjoint roots are independent; an address out of memory or from an int may be
-anywhere.
+One idea: an address comes from some of the kernel's pointer parameters (its roots). Where the
+launch proved that distinct arguments do not overlap, accesses with disjoint roots are independent;
+an address out of memory or from an int may be anywhere.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ...ir.nodes import Const, Op, Operand, Param, Value, walk
 from ...ir.ops import TABLE, Effect, attribute
 from ...ir.types import PointerType, element_of, shape_of
+from .operands import type_of
 
 Roots = frozenset[object] | None
 """Parameters; None: anything. The string "io" stands for what is shown or reported."""
@@ -98,7 +99,7 @@ class Aliases:
     def _roots_of(self, op: Op) -> Roots:
         if op.name in MOVING:
             return self.roots(op.operands[0])
-        if op.name == "cast" and isinstance(element_of(op.operands[0].ty), PointerType):  # type: ignore[union-attr]
+        if op.name == "cast" and isinstance(element_of(type_of(op, 0)), PointerType):
             return self.roots(op.operands[0])
         if op.name == "select":
             left, right = self.roots(op.operands[1]), self.roots(op.operands[2])
@@ -117,14 +118,18 @@ class Aliases:
 
 
 def same_place(one: Access | None, two: Access | None, shape: tuple[int, ...]) -> bool:
-    """Whether two accesses of a loop over a shape touch one place at an index, and no index touches another's."""
+    """Whether two accesses of a loop over a shape touch one place at an index, and no index touches
+    another's.
+    """
     if one is None or two is None or one.pointer is None or one.pointer is not two.pointer:
         return False
     return shape_of(one.pointer.ty) == shape and distinct(one.pointer)
 
 
 def distinct(pointer: Operand) -> bool:
-    """Whether it is certain that a block of pointers (of one axis that matters) never repeats an address."""
+    """Whether it is certain that a block of pointers (of one axis that matters) never repeats an
+    address.
+    """
     if pointer is None or sum(extent > 1 for extent in shape_of(pointer.ty)) != 1:
         return False
     return isinstance(pointer, Value) and pointer.op.name == "addptr" and _steps(pointer) == 1

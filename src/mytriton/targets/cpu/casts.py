@@ -1,8 +1,9 @@
 """Conversions between element types, and between registers and memory.
 
-One idea: every conversion is exact or rounds once (to nearest even, or toward zero on demand). Small formats are reached
-from `float` by one integer recipe that reads the format's row (`exponent`, `mantissa`, `bias`, `special`); a source that
-`float` cannot hold is first brought to `float` rounded to odd, so that the second rounding is the only one that shows.
+One idea: every conversion is exact or rounds once (to nearest even, or toward zero on demand).
+Small formats are reached from `float` by one integer recipe that reads the format's row
+(`exponent`, `mantissa`, `bias`, `special`); a source that `float` cannot hold is first brought to
+`float` rounded to odd, so that the second rounding is the only one that shows.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ def encode(nest: Nest, element: Element, value: Reg) -> Reg:
 
 
 def rounded(nest: Nest, element: Element, value: Reg) -> Reg:
-    """A computed `float` brought back into the element's format: the one rounding of a small float's op."""
+    """A computed `float` brought back into the element's format: the one rounding of a small
+    float's op.
+    """
     if not is_small(element):
         return value
     assert isinstance(element, ScalarType)
@@ -43,7 +46,9 @@ def rounded(nest: Nest, element: Element, value: Reg) -> Reg:
 
 
 def cast(nest: Nest, source: Element, target: Element, value: Form, toward_zero: bool) -> Form:
-    """The cast of SEMANTICS: ints wrap, floats round once, float to int saturates, to bool is `!= 0`."""
+    """The cast of SEMANTICS: ints wrap, floats round once, float to int saturates, to bool is `!=
+    0`.
+    """
     if isinstance(source, PointerType) or isinstance(target, PointerType):
         return _pointer(nest, source, target, value)
     if source.kind in "iu" and target.kind in "iu":
@@ -130,7 +135,9 @@ def _between_floats(
 
 
 def _saturate(nest: Nest, target: ScalarType, value: Reg) -> Reg:
-    """Float to int: toward zero, out of range to the nearest end, NaN to 0; NaN compares false with the ends."""
+    """Float to int: toward zero, out of range to the nearest end, NaN to 0; NaN compares false with
+    the ends.
+    """
     wide = nest.wide if value.lanes else lambda reg: reg
     kind = value.type
     low, high = float(target.min_int), float(target.max_int + 1)

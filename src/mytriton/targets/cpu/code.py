@@ -1,7 +1,8 @@
 """LLVM text under construction: registers, buffers of lines, fresh names.
 
-One idea: a loop nest is one buffer of lines (`Code`) per loop level, so an instruction is put straight where it belongs
-(outside a loop whose index it does not use) and the buffers are stitched together at the end.
+One idea: a loop nest is one buffer of lines (`Code`) per loop level, so an instruction is put
+straight where it belongs (outside a loop whose index it does not use) and the buffers are stitched
+together at the end.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from .types import full, literal, suffix
 class Reg:
     """A value in LLVM text.
 
-    `lanes` is 0 for a scalar. `level` is the deepest loop of the current nest it depends on. `constant` is its number
-    where it is known; `divisor` a power of two that divides it (ints).
+    `lanes` is 0 for a scalar. `level` is the deepest loop of the current nest it depends on.
+    `constant` is its number where it is known; `divisor` a power of two that divides it (ints).
     """
 
     text: str

@@ -1,7 +1,7 @@
 """Regions of scalar ops applied to forms: what reductions and scans combine with.
 
-One idea: a combining region without control flow is itself a vector program; it is emitted at any width by running its
-ops on the forms it is given.
+One idea: a combining region without control flow is itself a vector program; it is emitted at any
+width by running its ops on the forms it is given.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ...ir.types import ScalarType, element_of
 from . import rows
 from .code import Reg, const
 from .nest import Form, Nest
+from .operands import scalar_at
 from .types import register
 from .virtual import EMITTERS
 
@@ -23,7 +24,7 @@ from .virtual import EMITTERS
 def straight(region: Region) -> bool:
     """Whether the region has no control flow and touches nothing."""
     return all(
-        op.name in EMITTERS and op.name != "load" or TABLE[op.name].element is not None
+        (op.name in EMITTERS and op.name != "load") or TABLE[op.name].element is not None
         for op in region.ops[:-1]
     )
 
@@ -49,7 +50,7 @@ def _emit(nest: Nest, op: Op, forms: list[Any]) -> Form:
     if emitter is not None:
         return emitter(nest, op.results[0], (), forms)
     element = TABLE[op.name].element
-    kind = element_of(op.operands[0].ty)  # type: ignore[union-attr]
+    kind = scalar_at(op, 0)
     assert element is not None and isinstance(kind, ScalarType)
     return rows.elementwise(nest, element, kind, forms, op.name)
 
@@ -60,7 +61,9 @@ def _pairs(region: Region) -> list[tuple[Param, Param]]:
 
 
 def independent(region: Region) -> bool:
-    """Whether each result combines its own two params by a row that commutes and has an identity."""
+    """Whether each result combines its own two params by a row that commutes and has an
+    identity.
+    """
     pairs = _pairs(region)
     return len(region.ops) == len(pairs) + 1 and all(
         isinstance(result, Value) and set(result.op.operands) == set(pair) and _combines(result.op)

@@ -1,8 +1,9 @@
 """Matrix products: a register-blocked kernel over operands in the arena.
 
-One idea: a tile of the result (a few rows by a few vectors) stays in registers while the loop over K adds one row of B times
-one column of A to it. The tile is read from and written to the result's home, so a product that accumulates over an outer
-loop stays in place. Extents that a tile does not divide get smaller tiles.
+One idea: a tile of the result (a few rows by a few vectors) stays in registers while the loop over
+K adds one row of B times one column of A to it. The tile is read from and written to the result's
+home, so a product that accumulates over an outer loop stays in place. Extents that a tile does not
+divide get smaller tiles.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from ...ir.nodes import Op
-from ...ir.types import shape_of
 from . import access, affine
 from .code import Code, Reg, const
 from .loops import Stitch, stitch
 from .nest import ZERO, Home, Nest
+from .operands import named, shape_at
 from .region import WHOLE, FunctionEmitter
 from .sums import Sums
 from .types import SIZES, arena, full
@@ -183,8 +184,8 @@ class DotEmitter:
 def emit_dot(emitter: FunctionEmitter, code: Code, op: Op) -> None:
     """The accumulator lies in the result's home already."""
     result = emitter.place_of(op.results[0])
-    left, right = (emitter.writer.homes[operand] for operand in op.operands[:2])  # type: ignore[index]
-    shape = shape_of(op.operands[0].ty)  # type: ignore[union-attr]
+    left, right = (emitter.writer.homes[named(operand)] for operand in op.operands[:2])
+    shape = shape_at(op, 0)
     m, k, n = shape[-2], shape[-1], result.shape[-1]
     nest = Nest(emitter.writer, [code])
     if len(shape) == 2 or shape[0] == 1:

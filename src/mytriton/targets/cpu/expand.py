@@ -1,8 +1,8 @@
 """Rewrites a function so that every op left has a direct form in LLVM.
 
-One idea: what can be said in other ops is said in other ops, through the one `Builder`, so that sharing and hoisting apply:
-rows without an instruction become their expansions, a block assert becomes a reduction and a scalar one, an element-wise
-function without control flow is inlined.
+One idea: what can be said in other ops is said in other ops, through the one `Builder`, so that
+sharing and hoisting apply: rows without an instruction become their expansions, a block assert
+becomes a reduction and a scalar one, an element-wise function without control flow is inlined.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from ...ir.types import (
     shape_of,
 )
 from .induction import Moved, find
+from .operands import scalar_at
 from .rows import has_instruction
 
 Map = dict[Any, Operand]
@@ -68,7 +69,7 @@ class Expander:
             return self.loop(op, LOOPS[op.name])
         row = TABLE[op.name].element
         if row is not None and row.expand is not None:
-            element = element_of(op.operands[0].ty)  # type: ignore[union-attr]
+            element = scalar_at(op, 0)
             if not has_instruction(row, element):
                 return (expansion(row.expand, element, operands),)
         return self.builder.emit(op.name, operands, dict(op.attrs), self.regions(op))
@@ -222,8 +223,9 @@ PARTS: dict[str, tuple[Callable[[Expr], Expr], int]] = {
     "bf16x3": (_bf16, 2),
     "bf16x6": (_bf16, 3),
 }
-"""How a precision cuts an f32 operand, and into how many parts; part i of the left operand meets part j of the right
-where i + j is less than that number."""
+"""How a precision cuts an f32 operand, and into how many parts; part i of the left operand meets
+part j of the right where i + j is less than that number.
+"""
 
 
 def _cut(value: Expr, part: Callable[[Expr], Expr], count: int) -> list[Expr]:
@@ -240,10 +242,8 @@ def _dot(expander: Expander, op: Op, operands: list[Operand]) -> tuple[Operand, 
     left, right, acc = (Expr(operand) for operand in operands)
     element, target = left.element, acc.element
     precision = attribute(op, "precision")
-    if element.kind == "f":
-        wide = F64 if F64 in (element, target) else F32
-    else:
-        wide = target
+    real = F64 if F64 in (element, target) else F32
+    wide = real if element.kind == "f" else target
     if element == F32 and wide == F32 and precision in PARTS:
         part, count = PARTS[precision]
         lefts, rights = _cut(left, part, count), _cut(right, part, count)

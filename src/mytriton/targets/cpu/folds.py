@@ -1,8 +1,9 @@
-"""Reductions and scans that must keep their order, and functions with control flow: along an axis, element by element.
+"""Reductions and scans that must keep their order, and functions with control flow: along an axis,
+element by element.
 
-One idea: a block is outer x axis x inner. The lanes go over what is inside the axis, the axis is a loop in the body of the
-nest; so the order is kept and any combining region works. Where nothing is inside, a reduction takes the axis in vectors
-and combines neighbours, which keeps the order too:
+One idea: a block is outer x axis x inner. The lanes go over what is inside the axis, the axis is a
+loop in the body of the nest; so the order is kept and any combining region works. Where nothing is
+inside, a reduction takes the axis in vectors and combines neighbours, which keeps the order too:
 
     x0 x1 x2 x3 x4 x5 x6 x7  →  x0·x1 x2·x3 x4·x5 x6·x7  →  x0·x1·x2·x3 …
 """
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...ir.nodes import Op, Region
+from ...ir.nodes import Const, Op, Region
 from ...ir.ops import attribute
 from ...ir.types import element_of, shape_of
 from . import access, affine
@@ -22,6 +23,7 @@ from .code import Code, Reg, const
 from .combine import apply, straight
 from .loops import GroupEmitter, Stitch, stitch
 from .nest import Form, Home, Nest, Run
+from .operands import named, present, shape_at
 from .region import WHOLE, FunctionEmitter
 from .schedule import Group, Sink
 from .sinks import PERFORM, PREPARE
@@ -71,7 +73,7 @@ def offset(nest: Nest, axis: Axis, index: Index, place: Form) -> Form:
 
 
 def homes_of(nest: Nest, op: Op) -> list[Home]:
-    return [nest.writer.homes[operand] for operand in op.operands]  # type: ignore[index]
+    return [nest.writer.homes[named(operand)] for operand in op.operands]
 
 
 def fetch_all(nest: Nest, op: Op, place: Form) -> list[Reg]:
@@ -103,7 +105,8 @@ def loop_from_one(
     work: Work, nest: Nest, index: Index, carry: Sums, reverse: bool, keeps: bool
 ) -> None:
     """Combines elements 1 … extent-1 of the axis with what is carried; keeps each if asked to."""
-    op, axis = carry.op, work.axis_of
+    op, axis = work.op, work.axis_of
+    assert op is not None
     header, name = nest.writer.names.fresh("along"), nest.writer.names.fresh("k")
     nest.codes.append(Code(header))
     level = len(nest.codes) - 1
@@ -183,7 +186,7 @@ def _chunk(work: Work, nest: Nest) -> int:
     assert op is not None
     if axis.inner > 1 or not straight(op.regions[0]):
         return 1
-    size = max(element_of(operand.ty).itemsize for operand in op.operands)  # type: ignore[union-attr]
+    size = max(element_of(present(operand).ty).itemsize for operand in op.operands)
     chunk = 4 * nest.writer.host.vector_bytes // max(size, 4)
     while chunk > axis.extent:
         chunk //= 2
@@ -216,8 +219,9 @@ def _chunk_loop(work: Work, nest: Nest, index: Index, carry: Sums, chunk: int) -
     nest.codes.append(Code(header))
     level = len(nest.codes) - 1
     part = _chunk_at(work, nest, index, Reg(f"%{name}", "i64", 0, level), chunk)
+    assert work.op is not None
     olds = [Reg(f"%{n}", t, 0, level) for n, t in zip(carry.names, carry.types)]
-    carry.nexts = _scalars(nest, carry.op.regions[0], [*olds, *part])
+    carry.nexts = _scalars(nest, work.op.regions[0], [*olds, *part])
     body = nest.codes.pop()
     end = work.axis_of.extent // chunk * chunk
     carry.start_from(None)
@@ -278,7 +282,7 @@ def _map(nest: Nest, sink: Sink, index: Index, forms: list[Any]) -> None:
     scalars = []
     for operand in op.operands:
         assert operand is not None
-        home = nest.writer.homes.get(operand)  # type: ignore[arg-type]
+        home = None if isinstance(operand, Const) else nest.writer.homes.get(operand)
         if home is None:
             scalars.append(sink.emitter.register(Nest(nest.writer, [nest.codes[-1]]), operand))
             continue
@@ -318,7 +322,7 @@ def emit_scan(emitter: FunctionEmitter, code: Code, op: Op) -> None:
 
 
 def _along(emitter: FunctionEmitter, code: Code, op: Op, kind: str) -> None:
-    axis = split_at(shape_of(op.operands[0].ty), op.attrs["axis"])  # type: ignore[union-attr]
+    axis = split_at(shape_at(op, 0), op.attrs["axis"])
     for result in op.results:
         if shape_of(result.ty):
             emitter.place_of(result)

@@ -1,6 +1,7 @@
 """The machine that code is made for: its vectors and what it can do with masks.
 
-One idea: asked once of LLVM, then a value that the emitters read; nothing else depends on the processor.
+One idea: asked once of LLVM, then a value that the emitters read; nothing else depends on the
+processor.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ import llvmlite.binding as llvm
 
 @dataclass(frozen=True)
 class Host:
-    """`vector_bytes` of a register; `masked` the element sizes that masked loads and stores exist for, `gathered` the
-    same for gathers; `has_half` whether f16 converts in hardware."""
+    """`vector_bytes` of a register; `masked` the element sizes that masked loads and stores exist
+    for, `gathered` the same for gathers; `has_half` whether f16 converts in hardware.
+    """
 
     cpu: str
     features: str

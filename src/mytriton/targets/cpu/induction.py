@@ -1,9 +1,11 @@
-"""Blocks that a loop only moves: a block of pointers (or ints) that grows by one scalar each turn is not carried.
+"""Blocks that a loop only moves: a block of pointers (or ints) that grows by one scalar each turn
+is not carried.
 
-One idea: after any number of turns such a block is what it was at the start plus a scalar, so the scalar is carried and the
-block stays a function of its index; its addresses are seen to be contiguous, and nothing is stored.
+One idea: after any number of turns such a block is what it was at the start plus a scalar, so the
+scalar is carried and the block stays a function of its index; its addresses are seen to be
+contiguous, and nothing is stored.
 
-    for …: a_ptrs carried, a_ptrs = a_ptrs + 32*stride     →     moved carried, a_ptrs is start + moved
+    a_ptrs carried, a_ptrs = a_ptrs + 32*stride    →    moved carried, a_ptrs is start + moved
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from ...ir.types import I64, Element, PointerType, ScalarType, element_of, shape
 
 @dataclass(frozen=True, eq=False)
 class Moved:
-    """A carried block that only moves: the scalars added each turn, and the type they are added up in."""
+    """A carried block that only moves: the scalars added each turn, and the type they are added up
+    in.
+    """
 
     steps: tuple[Operand, ...]
     total: ScalarType
@@ -42,7 +46,9 @@ def _can_move(element: Element) -> bool:
 
 
 def _steps(param: Param, result: Operand) -> tuple[Operand, ...] | None:
-    """The scalars whose sum with the param is the result; None where the result is something else."""
+    """The scalars whose sum with the param is the result; None where the result is something
+    else.
+    """
     steps: list[Operand] = []
     while result is not param:
         if not isinstance(result, Value) or result.op.name not in ("addptr", "add"):

@@ -1,7 +1,8 @@
 """From LLVM text to machine code in this process.
 
-One idea: the text is already vectorised, its loops are shaped and what is invariant stands outside them, so LLVM is asked
-to clean up and to choose instructions, no more; its whole pipeline takes four times as long for the same code.
+One idea: the text is already vectorised, its loops are shaped and what is invariant stands outside
+them, so LLVM is asked to clean up and to choose instructions, no more; its whole pipeline takes
+four times as long for the same code.
 """
 
 from __future__ import annotations

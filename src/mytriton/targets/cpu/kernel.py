@@ -1,7 +1,7 @@
 """A compiled kernel: packs a launch's arguments into a job and runs its programs.
 
-One idea: all that a launch repeats is prepared once (the packing format, the entry point, the size of the arena), so a small
-launch costs a pack and a call.
+One idea: all that a launch repeats is prepared once (the packing format, the entry point, the size
+of the arena), so a small launch costs a pack and a call.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ class CpuKernel:
     def launch(self, grid: tuple[int, int, int], arguments: Sequence[Argument]) -> None:
         """Runs every program of the grid; returns when all are done.
 
-        Raises KernelAssertionError where a device assert fails, KernelError where all programs wait for ever.
+        Raises KernelAssertionError where a device assert fails, KernelError where all programs wait
+        for ever.
         """
         values = [a.address if isinstance(a, Buffer) else a for a in arguments]
         nx, ny, nz = grid

@@ -1,10 +1,11 @@
 """A group of sinks as a loop nest in LLVM text.
 
-One idea: the body of the lane loop is made in up to three versions from the same sinks. The full one takes masks to be true
-and runs up to the lane where one is not; the masked one does the rest; and where addresses were taken to be contiguous
-and turn out not to be, a plain one does the whole row with gathers.
+One idea: the body of the lane loop is made in up to three versions from the same sinks. The full
+one takes masks to be true and runs up to the lane where one is not; the masked one does the rest;
+and where addresses were taken to be contiguous and turn out not to be, a plain one does the whole
+row with gathers.
 
-    outer loops … { limit = min(…);  for j < limit: full;  for j < extent: masked }        or, rarely:  { plain }
+    outer loops … { for j < limit: full;  for j < extent: masked }    or, rarely:  { plain }
 """
 
 from __future__ import annotations
@@ -48,8 +49,9 @@ def shape_nest(group: Group, vector_bytes: int) -> Shape:
 
 
 def widths(group: Group, extent: int, vector_bytes: int) -> tuple[int, int]:
-    """Lanes of the full version (several registers of the widest element where the body is short, so that additions
-    overlap) and of the others (one register); powers of two."""
+    """Lanes of the full version (several registers of the widest element where the body is short,
+    so that additions overlap) and of the others (one register); powers of two.
+    """
     values = [v for sink in group.sinks for v in sink.values if v is not None]
     values += [v for v in group.values if v.op.name == "load"]
     size = max((SIZES[register(element_of(v.ty))] for v in values), default=4)
@@ -205,7 +207,9 @@ class GroupEmitter:
         return end
 
     def masked_end(self, full: Body | None) -> Reg:
-        """The lane up to which the masked version runs: where all it does is store below limits, up to those."""
+        """The lane up to which the masked version runs: where all it does is store below limits, up
+        to those.
+        """
         nest, extent = self.nest, const("i64", self.nest.extent)
         ends = [sink.limits for sink in self.group.sinks]
         if full is None or not all(
@@ -221,7 +225,9 @@ class GroupEmitter:
         return end
 
     def run(self, body: Body, start: Reg, end: Reg, before: list[Sums] | None) -> list[Sums]:
-        """One version from lane `start` to `end`, going on with the sums of the version before it."""
+        """One version from lane `start` to `end`, going on with the sums of the version before
+        it.
+        """
         around = self.nest.codes[-1]
         for number, total in enumerate(body.sums):
             total.start_from(before[number] if before else None)

@@ -1,7 +1,8 @@
 """Loads, and masks that need not be masks: where a mask is sure to be true, and up to where.
 
-One idea: a mask such as `offs < n` on a run is a number, how many lanes of the row are in range. The full version of the
-lane loop runs to the least of these numbers without any mask; the masked version does the rest.
+One idea: a mask such as `offs < n` on a run is a number, how many lanes of the row are in range.
+The full version of the lane loop runs to the least of these numbers without any mask; the masked
+version does the rest.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""A kernel's LLVM module: one function that is a program, one that runs programs until none is left.
+"""A kernel's LLVM module: one function that is a program, one that runs programs until none is
+left.
 
-One idea: every argument of a launch lies in one block of memory, the *job*, from which any number of threads take chunks of
-programs by an atomic counter. `JOB` says where its fields are; the arguments follow, eight bytes each.
+One idea: every argument of a launch lies in one block of memory, the *job*, from which any number
+of threads take chunks of programs by an atomic counter. `JOB` says where its fields are; the
+arguments follow, eight bytes each.
 """
 
 from __future__ import annotations
@@ -95,7 +97,9 @@ def _arguments(params: list[str]) -> tuple[list[str], list[str]]:
 
 
 def run_text(params: list[str], counts: bool) -> str:
-    """`run(job, arena)`: takes chunks of programs until none is left; `counts`: it notes each that is finished."""
+    """`run(job, arena)`: takes chunks of programs until none is left; `counts`: it notes each that
+    is finished.
+    """
     finished = [
         f"  %finished = getelementptr i8, ptr %job, i64 {JOB['finished']}",
         "  %others = atomicrmw add ptr %finished, i64 1 acq_rel",

@@ -1,9 +1,9 @@
 """A loop nest under construction, and the forms a value takes at one point of it.
 
-One idea: at a point of the nest a value of the block is a `Form`: one scalar for all lanes (`Reg` of 0 lanes), an affine
-run along the lane axis (`Run`), a vector of lanes (`Reg`), or, for pointers, a base and an offset (`Pointer`). Addresses
-stay scalars and runs as long as they can, so a contiguous access is seen as what it is; `wide` makes a vector when
-somebody needs one.
+One idea: at a point of the nest a value of the block is a `Form`: one scalar for all lanes (`Reg`
+of 0 lanes), an affine run along the lane axis (`Run`), a vector of lanes (`Reg`), or, for pointers,
+a base and an offset (`Pointer`). Addresses stay scalars and runs as long as they can, so a
+contiguous access is seen as what it is; `wide` makes a vector when somebody needs one.
 
     arange(0, 256) + pid*256   is   Run(base=pid*256, step=1)       one scalar, outside the loop
 """
@@ -23,7 +23,9 @@ from .types import full, literal
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """base + step * i, where i is the index along the nest's lane axis; ints that wrap at their width."""
+    """base + step * i, where i is the index along the nest's lane axis; ints that wrap at their
+    width.
+    """
 
     base: Reg
     step: Reg
@@ -35,7 +37,9 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Pointer:
-    """Addresses: `offset` (i64, counted in elements of LLVM type `unit`) past `base`, a scalar or a vector."""
+    """Addresses: `offset` (i64, counted in elements of LLVM type `unit`) past `base`, a scalar or a
+    vector.
+    """
 
     base: Reg
     offset: Reg | Run | None
@@ -95,10 +99,10 @@ class Writer:
 class Version:
     """One copy of the part of a nest that lies in the lane loop.
 
-    `full`: masks are taken to be true, up to the lane index noted in `limits`; from the lane index noted for the same
-    mask in `ends` on it is false for sure. `nice`: addresses are taken to be
-    contiguous and not to wrap; what that takes is noted in `conditions`, one list for all nice versions, and tested before
-    the loop. `valid` masks lanes past the extent.
+    `full`: masks are taken to be true, up to the lane index noted in `limits`; from the lane index
+    noted for the same mask in `ends` on it is false for sure. `nice`: addresses are taken to be
+    contiguous and not to wrap; what that takes is noted in `conditions`, one list for all nice
+    versions, and tested before the loop. `valid` masks lanes past the extent.
     """
 
     full: bool = False
@@ -112,8 +116,8 @@ class Version:
 class Nest:
     """Buffers of code by loop level, and instructions that find their level from their operands.
 
-    Level 0 is the code around the nest. `lane_level` is the level of the lane loop's body, `lane` its index (a scalar),
-    `lanes` the width, `extent` the number of elements along the lane axis.
+    Level 0 is the code around the nest. `lane_level` is the level of the lane loop's body, `lane`
+    its index (a scalar), `lanes` the width, `extent` the number of elements along the lane axis.
     """
 
     def __init__(self, writer: Writer, codes: list[Code], lanes: int = 0, extent: int = 1) -> None:
@@ -127,7 +131,9 @@ class Nest:
         self.outer: dict[Any, Form] = {}
         self.inner: dict[Any, Form] = {}
         self.loads = "load"
-        """The instruction of plain loads: "load", or "load volatile" while a volatile one is made."""
+        """The instruction of plain loads: "load", or "load volatile" while a volatile one is
+        made.
+        """
         self.places: Mapping[Value | Param, Home] = {}
         """Where the nest puts the blocks it makes."""
 

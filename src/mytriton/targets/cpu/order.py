@@ -1,7 +1,8 @@
 """Sorting and counting, a row at a time.
 
-One idea: a key of any type becomes an unsigned int that orders as the type does (minus zero is zero, NaN is last), so one
-stable merge sort of (key, position) pairs in the module serves all; the operands are then picked by position.
+One idea: a key of any type becomes an unsigned int that orders as the type does (minus zero is
+zero, NaN is last), so one stable merge sort of (key, position) pairs in the module serves all; the
+operands are then picked by position.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from typing import Any
 
 from ...ir.nodes import Op
 from ...ir.ops import attribute
-from ...ir.types import ScalarType, element_of, shape_of
+from ...ir.types import ScalarType, shape_of
 from . import access, affine
 from .code import Code, Reg, const
 from .folds import Axis, Work, homes_of, offset, run_along, split_at
 from .loops import Stitch, stitch
 from .nest import Form, Home, Nest
+from .operands import named, scalar_at, shape_at
 from .region import WHOLE, FunctionEmitter
 from .schedule import Sink
 from .sinks import PERFORM, PREPARE
@@ -189,15 +191,15 @@ def _count(nest: Nest, sink: Sink, index: Index, forms: list[Any]) -> None:
     """One element: adds one to its bin, or to a place that nobody reads."""
     assert isinstance(sink, Work) and sink.op is not None
     op = sink.op
-    value_type = element_of(op.operands[0].ty)  # type: ignore[union-attr]
+    value_type = scalar_at(op, 0)
     homes = nest.writer.homes
     place = nest.extract(nest.wide(index[0]), 0)
-    value = _scalar(nest, homes[op.operands[0]], place)  # type: ignore[index]
+    value = _scalar(nest, homes[named(op.operands[0])], place)
     number = affine.resize(nest, value, value_type.kind == "i", "i64")
     assert isinstance(number, Reg)
     counted = nest.inst("counted", "icmp ult", [number, const("i64", op.attrs["bins"])], "i1")
     if op.operands[1] is not None:
-        mask = _scalar(nest, homes[op.operands[1]], place)  # type: ignore[index]
+        mask = _scalar(nest, homes[named(op.operands[1])], place)
         counted = nest.inst("counted", "and", [counted, mask])
     home = nest.places[op.results[0]]
     bin_ = access.at(nest, home.address, number, arena(home.element))
@@ -212,7 +214,7 @@ def emit_histogram(emitter: FunctionEmitter, code: Code, op: Op) -> None:
     name = emitter.writer.module.intrinsic("llvm.memset.p0.i64", "void", ["ptr", "i8", "i64", "i1"])
     size = 4 * op.attrs["bins"]
     code.add(f"call void @{name}({home.address.typed}, i8 0, i64 {size}, i1 false)")
-    count = math.prod(shape_of(op.operands[0].ty))  # type: ignore[union-attr]
+    count = math.prod(shape_at(op, 0))
     run_along(emitter, code, op, "histogram", Axis(count, 1, 1), True)
 
 

@@ -1,6 +1,8 @@
-"""From a region's ops to its stages: which op is a scalar, a function of its index, a sink, or emitted as a whole.
+"""From a region's ops to its stages: which op is a scalar, a function of its index, a sink, or
+emitted as a whole.
 
-One idea: a dictionary says for each op that is more than a function of its index how it enters the schedule.
+One idea: a dictionary says for each op that is more than a function of its index how it enters the
+schedule.
 """
 
 from __future__ import annotations
@@ -13,15 +15,17 @@ from ...ir.ops import attribute
 from ...ir.types import shape_of
 from .alias import Aliases
 from .combine import independent
+from .operands import named, present, shape_at
 from .schedule import DEAR, Reading, Scheduler, Sink, Stage, is_scalar, is_virtual
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The stages of a region; `slots` says how each block among the region's results gets into its home.
+    """The stages of a region; `slots` says how each block among the region's results gets into its
+    home.
 
-    A slot is a value that already lies in the arena and may simply be given that home, or None where a keep writes it.
-    `in_place`: no stage reads the old content after the new one is written.
+    A slot is a value that already lies in the arena and may simply be given that home, or None
+    where a keep writes it. `in_place`: no stage reads the old content after the new one is written.
     """
 
     stages: list[Stage]
@@ -35,7 +39,9 @@ def plan(
     kept: Iterable[Value | Param],
     carried: tuple[Operand, ...] = (),
 ) -> Plan:
-    """Schedules a region. `carried`: the param whose home each result overwrites (of a loop's body)."""
+    """Schedules a region. `carried`: the param whose home each result overwrites (of a loop's
+    body).
+    """
     scheduler = Scheduler(region, aliases, kept)
     for op in region.ops[:-1]:
         if is_scalar(op):
@@ -83,7 +89,7 @@ def brings_its_home(value: Operand) -> bool:
 
 def safe(scheduler: Scheduler, param: Operand, written: Stage) -> bool:
     """Whether every stage has read a carried block before the stage that overwrites it does so."""
-    readings: list[Reading] = scheduler.readings.get(param, [])  # type: ignore[arg-type]
+    readings: list[Reading] = scheduler.readings.get(named(param), [])
     return all(
         reading.stage.index < written.index or (reading.stage is written and reading.plain)
         for reading in readings
@@ -106,10 +112,12 @@ def store(scheduler: Scheduler, op: Op) -> None:
 
 
 def reduce(scheduler: Scheduler, op: Op) -> None:
-    """In a loop with others where the order is free; else as a whole, over operands in the arena."""
+    """In a loop with others where the order is free; else as a whole, over operands in the
+    arena.
+    """
     if not independent(op.regions[0]):
         return as_a_whole(scheduler, op)
-    shape = shape_of(op.operands[0].ty)  # type: ignore[union-attr]
+    shape = shape_at(op, 0)
     stage = scheduler.place(Sink("reduce", op, op.operands, shape, op.attrs["axis"]))
     finished(scheduler, op, stage)
 
@@ -149,7 +157,7 @@ def _join_places(op: Op) -> list[tuple[tuple[int, ...], int]]:
 
 def _cat_places(op: Op) -> list[tuple[tuple[int, ...], int]]:
     steps, axis = strides(shape_of(op.types[0])), op.attrs["axis"]
-    left = shape_of(op.operands[0].ty)  # type: ignore[union-attr]
+    left = shape_at(op, 0)
     return [(steps, 0), (steps, steps[axis] * left[axis])]
 
 
@@ -163,7 +171,8 @@ def strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def as_a_whole(scheduler: Scheduler, op: Op, first: int = 0, done: Iterable[Operand] = ()) -> None:
-    """An op that is a stage of its own: its block operands (but those `done`) lie in the arena, as will its results.
+    """An op that is a stage of its own: its block operands (but those `done`) lie in the arena, as
+    will its results.
 
     What its regions use from outside is kept too if that is worth it.
     """
@@ -188,7 +197,9 @@ def as_a_whole(scheduler: Scheduler, op: Op, first: int = 0, done: Iterable[Oper
 
 
 def worth_keeping(scheduler: Scheduler, operand: Operand) -> bool:
-    """Whether a block that a region uses is made before it: it is dear, or reads memory that may change."""
+    """Whether a block that a region uses is made before it: it is dear, or reads memory that may
+    change.
+    """
     assert isinstance(operand, Value)
     return bool(scheduler.loads((operand,))) or scheduler.cost(operand) >= DEAR
 
@@ -224,7 +235,9 @@ def loop(scheduler: Scheduler, op: Op) -> None:
         if start is not None and shape_of(param.ty):
             sink = Sink("keep", None, (start,), shape_of(param.ty), None, param)
             stages.append(scheduler.place(sink).index + 1)
-    as_a_whole(scheduler, op, max(stages), {p for p in op.operands[count:] if shape_of(p.ty)})  # type: ignore[union-attr]
+    as_a_whole(
+        scheduler, op, max(stages), {p for p in op.operands[count:] if shape_of(present(p).ty)}
+    )
 
 
 def dot(scheduler: Scheduler, op: Op) -> None:

@@ -1,7 +1,8 @@
 """The persistent threads that share a launch's programs.
 
-One idea: a worker is a Python thread inside one native call that never returns, so it holds no GIL; it sleeps on a semaphore
-until a launch posts it. A launch is one native call as well: it wakes the workers, works itself, and waits for the rest.
+One idea: a worker is a Python thread inside one native call that never returns, so it holds no GIL;
+it sleeps on a semaphore until a launch posts it. A launch is one native call as well: it wakes the
+workers, works itself, and waits for the rest.
 """
 
 from __future__ import annotations
@@ -82,7 +83,9 @@ end:
   ret void
 }
 """
-"""A pool is job, run, done, wait, post, pending; a worker's self is gate, arena, pool: eight bytes each."""
+"""A pool is job, run, done, wait, post, pending; a worker's self is gate, arena, pool: eight bytes
+each.
+"""
 
 
 class Semaphores:

@@ -1,7 +1,7 @@
 """A region as LLVM text: its stages in order, with a place in the arena for what they keep.
 
-One idea: a region needs only its plan; ops that are emitted as a whole are looked up by name in `WHOLE` and find everything
-else (registers, homes, the arena) on the function's emitter.
+One idea: a region needs only its plan; ops that are emitted as a whole are looked up by name in
+`WHOLE` and find everything else (registers, homes, the arena) on the function's emitter.
 """
 
 from __future__ import annotations
@@ -109,8 +109,9 @@ class FunctionEmitter:
         """Whether a keep would copy a block onto itself."""
         (value, *_) = sink.values
         home = self.writer.homes.get(value) if isinstance(value, (Value, Param)) else None
-        same = home is not None and sink.home is not None
-        return same and home.address.text == sink.home.address.text  # type: ignore[union-attr]
+        if home is None or sink.home is None:
+            return False
+        return home.address.text == sink.home.address.text
 
     # -- scalars
 

@@ -1,19 +1,22 @@
 """Asserts and prints: how a program tells the launch something.
 
-One idea: an op that speaks has a number. A failed assert writes its number and its program into the job and empties the
-launch's counter, so that no more programs start; a print calls back into Python with the addresses of its values.
+One idea: an op that speaks has a number. A failed assert writes its number and its program into the
+job and empties the launch's counter, so that no more programs start; a print calls back into Python
+with the addresses of its values.
 """
 
 from __future__ import annotations
 
-from ...ir.nodes import Op, Value
+from ...ir.nodes import Op, Operand, Value
 from ...ir.types import element_of, shape_of
 from .code import Code, Reg
 from .nest import Nest
+from .operands import present
 from .region import SCALARS, WHOLE, FunctionEmitter
 from .types import arena, register
 
-FAILED = """define internal void @failed(ptr %job, i64 %number, i32 %x, i32 %y, i32 %z) cold noinline {
+FAILED = """define internal void
+@failed(ptr %job, i64 %number, i32 %x, i32 %y, i32 %z) cold noinline {
   %status = getelementptr i8, ptr %job, i64 40
   %pair = cmpxchg ptr %status, i64 0, i64 %number acq_rel monotonic
   %won = extractvalue { i64, i1 } %pair, 1
@@ -70,13 +73,13 @@ def show(emitter: FunctionEmitter, code: Code, op: Op) -> None:
     code.add(f"call void %{name}(i64 {number_of(emitter, op)}, {PROGRAM}, ptr %{table})")
 
 
-def _address(emitter: FunctionEmitter, code: Code, operand: object) -> Reg:
+def _address(emitter: FunctionEmitter, code: Code, operand: Operand) -> Reg:
     """Where a value lies: a block's home, a scalar's slot."""
     if isinstance(operand, Value) and shape_of(operand.ty):
         return emitter.writer.homes[operand].address
     nest = Nest(emitter.writer, [code])
-    reg = emitter.register(nest, operand)  # type: ignore[arg-type]
-    element = element_of(operand.ty)  # type: ignore[attr-defined]
+    reg = emitter.register(nest, operand)
+    element = element_of(present(operand).ty)
     if register(element) != arena(element):
         reg = nest.convert("byte", "zext", reg, arena(element))
     name = emitter.writer.names.fresh("slot")

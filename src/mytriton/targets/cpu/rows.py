@@ -1,8 +1,9 @@
 """Element-wise rows as LLVM instructions.
 
-One idea: `row.element.llvm[kind]` is the instruction, or the intrinsic where it starts with `llvm.`; ints that LLVM leaves
-undefined (division by zero, shifts by the width) are guarded as `ir/elementwise.py` says, unless a constant shows that
-they cannot happen. A small float is computed in `float` and rounded once.
+One idea: `row.element.llvm[kind]` is the instruction, or the intrinsic where it starts with
+`llvm.`; ints that LLVM leaves undefined (division by zero, shifts by the width) are guarded as
+`ir/elementwise.py` says, unless a constant shows that they cannot happen. A small float is computed
+in `float` and rounded once.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from .nest import Form, Nest, Run
 
 
 def has_instruction(row: Elementwise, element: ScalarType) -> bool:
-    """Whether LLVM has an instruction for the row at this element type; else the row is expanded."""
+    """Whether LLVM has an instruction for the row at this element type; else the row is
+    expanded.
+    """
     return element.kind in row.llvm
 
 
@@ -112,7 +115,9 @@ def _like(nest: Nest, reg: Reg, type_: str, value: int) -> Reg:
 def _divide(
     nest: Nest, instruction: str, element: ScalarType, operands: Sequence[Reg], hint: str
 ) -> Reg:
-    """Quotient and remainder; dividing by zero or the least int by -1 is replaced by dividing by one."""
+    """Quotient and remainder; dividing by zero or the least int by -1 is replaced by dividing by
+    one.
+    """
     left, right = operands
     if right.constant is not None and right.constant not in (0, -1):
         return nest.inst(hint, instruction, operands)
@@ -135,7 +140,9 @@ def _divide(
 def _quotient(
     nest: Nest, instruction: str, element: ScalarType, operands: Sequence[Reg], hint: str
 ) -> Reg:
-    """Vectors of at most 32 bits divide as doubles, which is exact: a quotient is never within 2**-53 of another."""
+    """Vectors of at most 32 bits divide as doubles, which is exact: a quotient is never within
+    2**-53 of another.
+    """
     left, right = operands
     if not left.lanes or element.bits > 32:
         return nest.inst(hint, instruction, operands)

@@ -59,7 +59,8 @@ class Sink:
 @dataclass(eq=False)
 class Group:
     """A loop nest over a shape; `axis` is the one that its reductions run along; `single`: one lane
-    at a time."""
+    at a time.
+    """
 
     shape: tuple[int, ...]
     axis: int | None = None
@@ -72,7 +73,8 @@ class Group:
 @dataclass(frozen=True, eq=False)
 class Reading:
     """That a stage reads a block of the arena; `plain`: each index its own element, in the stage's
-    loop."""
+    loop.
+    """
 
     stage: Stage
     plain: bool
@@ -100,7 +102,8 @@ KEPT_OPERANDS: dict[str, Callable[[Op], Iterable[int]]] = {
     "histogram": lambda op: (),
 }
 """Which operands an op reads at other places than its own index, so that they must lie in the
-arena."""
+arena.
+"""
 
 MOVES = ("trans", "slice", "split", "gather", "reshape")
 LANE_BY_LANE = ("atomic", "atomic_cas", "map")
@@ -128,7 +131,8 @@ class Scheduler:
         self.stages: list[Stage] = [Stage(0)]
         self.kept: dict[Value | Param, Stage | None] = dict.fromkeys(kept)
         """Values that lie in the arena, and the stage that puts them there (None: before the
-        region)."""
+        region).
+        """
         self.begun: dict[Value, Stage] = {}
         """The stage that first writes a home which is finished later."""
         self.ready_scalar: dict[Value, tuple[Stage, bool]] = {}
@@ -142,7 +146,8 @@ class Scheduler:
 
     def parts(self, operand: Operand) -> list[Value]:
         """The virtual values of this region under an operand, operands first; kept ones are not
-        entered."""
+        entered.
+        """
         found: dict[Value, None] = {}
         stack: list[tuple[Operand, bool]] = [(operand, False)]
         while stack:
@@ -229,8 +234,9 @@ class Scheduler:
             if isinstance(operand, Value) and operand in self.ready_scalar:
                 made, after = self.ready_scalar[operand]
                 index = max(index, made.index + after)
-            if isinstance(operand, (Value, Param)) and self.kept.get(operand) is not None:
-                index = max(index, self.kept[operand].index + 1)  # type: ignore[union-attr]
+            home = self.kept.get(operand) if isinstance(operand, (Value, Param)) else None
+            if home is not None:
+                index = max(index, home.index + 1)
         if TABLE[op.name].effect is not Effect.PURE:
             index = max(index, self.memory_bound(op, None))
         stage = self.stage(index)
@@ -250,9 +256,10 @@ class Scheduler:
                 bound = max(bound, stage.index + (not share))
         return bound
 
-    def may_share(self, stage: Stage, one: Access, two: Access) -> bool:
+    def may_share(self, stage: Stage, one: Access, two: Access | None) -> bool:
         """Whether two accesses that clash may stand in one loop: they touch the same place at the
-        same index."""
+        same index.
+        """
         return (
             isinstance(stage.heavy, Group)
             and not one.scalar
@@ -271,7 +278,8 @@ class Scheduler:
 
     def place(self, sink: Sink, last: int | None = None) -> Stage:
         """Puts a sink into the earliest group that may take it, not after stage `last`; makes one
-        if there is none."""
+        if there is none.
+        """
         self.prepare(sink)
         first = self.earliest(sink.values)
         effect = sink.op is not None and TABLE[sink.op.name].effect is not Effect.PURE
@@ -306,12 +314,14 @@ class Scheduler:
 
     def loads_fit(self, stage: Stage, sink: Sink) -> bool:
         """Whether the sink's loads may be made in this stage: before all stores that come after
-        them."""
+        them.
+        """
         return not any(self.overwritten(load, stage) for load in self.loads(sink.values))
 
     def overwritten(self, load: Value, stage: Stage) -> bool:
         """Whether a store after the load in the program stands in an earlier stage, or clashes in
-        this one."""
+        this one.
+        """
         mine, place = self.aliases.of(load.op), self.order.get(load.op, -1)
         for number, access, where in self.writes:
             if number < place or where.index > stage.index or not self.aliases.clash(access, mine):
@@ -322,7 +332,8 @@ class Scheduler:
 
     def late_loads(self, sink: Sink) -> list[Value]:
         """Loads of a sink for a new last stage that some store has overtaken, or that the sink
-        itself may overwrite."""
+        itself may overwrite.
+        """
         late, end = [], Stage(len(self.stages))
         own = self.aliases.of(sink.op) if sink.op is not None else None
         for load in dict.fromkeys(self.loads(sink.values)):
@@ -342,11 +353,13 @@ class Scheduler:
                 for index in self.kept_operands(part.op):
                     self.keep(part.op.operands[index])
         for operand in sink.values:
-            while (part := self.outermost_dear(operand, sink)) is not None:
-                self.keep(part)
+            while (dear := self.outermost_dear(operand, sink)) is not None:
+                self.keep(dear)
 
     def outermost_dear(self, operand: Operand, sink: Sink) -> Value | None:
-        """The outermost value under an operand that the sink's loop should find rather than redo."""
+        """The outermost value under an operand that the sink's loop should find rather than
+        redo.
+        """
         for part in reversed(self.parts(operand)):
             stretched = shape_of(part.ty) != sink.shape and part is not operand
             again = sink.kept is None and part in self.evaluated
@@ -360,7 +373,8 @@ class Scheduler:
 
     def dear(self, value: Value, sink: Sink) -> bool:
         """Whether the value is worth keeping: it costs much, and a stretched one is not just a
-        scalar made wide."""
+        scalar made wide.
+        """
         return value.op.name not in ("broadcast", "addptr") and self.cost(value) >= DEAR
 
     def keep(self, operand: Operand) -> None:
@@ -379,7 +393,8 @@ class Scheduler:
 
     def last_stage(self, value: Value) -> int | None:
         """The last stage where the value can be computed: no store has overtaken its loads; None:
-        anywhere."""
+        anywhere.
+        """
         limits = []
         for load in self.loads((value,)):
             mine, place = self.aliases.of(load.op), self.order.get(load.op, -1)

@@ -1,7 +1,7 @@
 """What a loop nest does at each index: stores, keeps, sums.
 
-One idea: all values of an index are evaluated before anything of that index is written, so sinks of one loop see memory as
-it was, and their order does not matter.
+One idea: all values of an index are evaluated before anything of that index is written, so sinks of
+one loop see memory as it was, and their order does not matter.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from . import access, affine
 from .code import Reg, const
 from .masks import mask_at
 from .nest import Nest, Pointer
+from .operands import type_of
 from .schedule import Group, Sink
 from .sums import Sums, accumulate, across, finished
 from .virtual import Index, evaluate, fit, unit_of
@@ -54,7 +55,7 @@ def _store_values(nest: Nest, sink: Sink, index: Index) -> list[Any]:
 def _store(nest: Nest, sink: Sink, index: Index, forms: list[Any]) -> None:
     place, value, mask = forms
     assert sink.op is not None
-    element = element_of(sink.op.operands[1].ty)  # type: ignore[union-attr]
+    element = element_of(type_of(sink.op, 1))
     access.store(nest, place, element, nest.wide(value), mask)
 
 
@@ -80,7 +81,9 @@ def _extract(nest: Nest, sink: Sink, index: Index, forms: list[Any]) -> None:
 
 
 def finish_sums(nest: Nest, sums: list[Sums], index: Index, lane: int | None) -> None:
-    """After the loop: combines the lanes, if they were summed over, and puts the results where they belong."""
+    """After the loop: combines the lanes, if they were summed over, and puts the results where they
+    belong.
+    """
     for total in sums:
         results = finished(nest, total) if lane is None else across(nest, total)
         op = total.op

@@ -1,9 +1,11 @@
-"""Floats below 32 bits as `float` registers: rounding, encoding, decoding, by the fields of the format's row.
+"""Floats below 32 bits as `float` registers: rounding, encoding, decoding, by the fields of the
+format's row.
 
-One idea: a small float in a register is a `float` number, so rounding to the format is arithmetic on the `float`'s bits.
-Adding half a unit of the last place kept (minus one, plus the last kept bit) rounds to nearest even, carries into the
-exponent, and leaves an ordinary number; below the least normal the same happens in a float addition with a constant whose
-last place is the format's quantum.
+One idea: a small float in a register is a `float` number, so rounding to the format is arithmetic
+on the `float`'s bits. Adding half a unit of the last place kept (minus one, plus the last kept bit)
+rounds to nearest even, carries into the exponent, and leaves an ordinary number; below the least
+normal the same happens in a float addition with a constant whose last place is the format's
+quantum.
 """
 
 from __future__ import annotations
@@ -25,8 +27,8 @@ def _bits(nest: Nest, value: Reg, to: str = "i32") -> Reg:
 def to_odd(nest: Nest, value: Reg, toward_zero: bool = False) -> Reg:
     """A double as float, rounded to odd: toward zero, then the last bit set where inexact.
 
-    Rounding the result once more, to a format of at most 22 mantissa bits, equals rounding the double once.
-    With `toward_zero` the odd bit is left out: the truncated float itself.
+    Rounding the result once more, to a format of at most 22 mantissa bits, equals rounding the
+    double once. With `toward_zero` the odd bit is left out: the truncated float itself.
     """
     near = nest.convert("near", "fptrunc", value, "float")
     back = nest.convert("back", "fpext", near, "double")
@@ -91,7 +93,9 @@ def _subnormal(nest: Nest, element: ScalarType, size: Reg, normal: Reg, toward_z
 
 
 def _limit(nest: Nest, element: ScalarType, size: Reg, number: Reg, toward_zero: bool) -> Reg:
-    """Past the largest finite number: infinity, NaN or that number, as the format spells it; NaN stays."""
+    """Past the largest finite number: infinity, NaN or that number, as the format spells it; NaN
+    stays.
+    """
     top, nan, infinity = element.max_finite, float("nan"), float("inf")
     past = {"ieee": infinity, "fn": nan, "fnuz": nan, "none": top}[element.special]
     highest = _wide(nest, size, "float", top)
@@ -187,7 +191,9 @@ def decode(nest: Nest, element: ScalarType, bits: Reg) -> Reg:
 
 
 def _decode_size(nest: Nest, element: ScalarType, bits: Reg, size: Reg) -> Reg:
-    """Mantissa and exponent in a float's place, times a power of two: right for subnormals as well."""
+    """Mantissa and exponent in a float's place, times a power of two: right for subnormals as
+    well.
+    """
     drop = 23 - element.mantissa
     placed = nest.inst("placed", "shl", [size, _wide(nest, bits, "i32", drop)])
     number = nest.convert("number", "bitcast", placed, "float")

@@ -1,10 +1,10 @@
 """The accumulators of reductions whose order is free.
 
-One idea: each lane sums its own elements, and the lanes are combined at the end. A maximum of floats is accumulated as ints
-that order as the floats do (`KEYS`): one instruction a turn depends on the one before, not five, and NaN is the int that
-never wins.
+One idea: each lane sums its own elements, and the lanes are combined at the end. A maximum of
+floats is accumulated as ints that order as the floats do (`KEYS`): one instruction a turn depends
+on the one before, not five, and NaN is the int that never wins.
 
-    1.5 → 0x3fc00000     -1.5 → 0xc03fffff     -0.0 → 0xffffffff < 0.0 → 0     NaN → the least int, for a maximum
+    1.5 → 0x3fc00000    -1.5 → 0xc03fffff    -0.0 → -1 < 0.0 → 0    NaN → the least int
 """
 
 from __future__ import annotations
@@ -22,12 +22,16 @@ from .schedule import Group
 from .types import full
 
 KEYS = {"llvm.maximumnum": ("llvm.smax", 0), "llvm.minimumnum": ("llvm.smin", -1)}
-"""Float instructions that are accumulated as ordered ints: by which instruction, and the sign fill of NaN's key."""
+"""Float instructions that are accumulated as ordered ints: by which instruction, and the sign fill
+of NaN's key.
+"""
 
 
 @dataclass(eq=False)
 class Sums:
-    """The accumulators of one reduction in one version of the lane loop: vectors, one per operand."""
+    """The accumulators of one reduction in one version of the lane loop: vectors, one per
+    operand.
+    """
 
     op: Op | None
     names: list[str]
@@ -156,7 +160,9 @@ def _as_key(nest: Nest, value: Reg, key: str) -> Reg:
 
 
 def _flip(nest: Nest, bits: Reg) -> Reg:
-    """Negative floats order backwards as ints: all bits but the sign are flipped. Its own inverse."""
+    """Negative floats order backwards as ints: all bits but the sign are flipped. Its own
+    inverse.
+    """
     width = int(bits.type[1:])
     sign = nest.inst("sign", "ashr", [bits, _like(nest, bits, width - 1)])
     mask = nest.inst("mask", "and", [sign, _like(nest, bits, (1 << width - 1) - 1)])

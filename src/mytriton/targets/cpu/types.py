@@ -1,8 +1,8 @@
 """How each element type looks in LLVM: in registers, in the program's memory, in the scratch arena.
 
-One idea: a value in a register is a number, never a bit pattern: floats below 32 bits are held as `float` numbers that
-their format can represent (as in `ir/numeric.py`), bool as `i1`. Bit patterns appear only at user memory; the arena
-keeps the register form (bool as a byte).
+One idea: a value in a register is a number, never a bit pattern: floats below 32 bits are held as
+`float` numbers that their format can represent (as in `ir/numeric.py`), bool as `i1`. Bit patterns
+appear only at user memory; the arena keeps the register form (bool as a byte).
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ def full(type_: str, lanes: int) -> str:
 
 
 def literal(type_: str, value: bool | int | float) -> str:
-    """A constant of an LLVM scalar type; floats as the bits of a double, which LLVM reads exactly."""
+    """A constant of an LLVM scalar type; floats as the bits of a double, which LLVM reads
+    exactly.
+    """
     if type_ == "i1":
         return "true" if value else "false"
     if type_ in ("half", "float", "double"):

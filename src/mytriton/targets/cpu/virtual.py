@@ -1,8 +1,9 @@
 """The ops that are functions of an index: evaluated where they are needed, never stored.
 
-One idea: each such op has a route (which operand at which index makes the result at this index) and an emitter (the
-instruction on the operands' forms). `evaluate` follows routes without recursion and remembers what it made, so a value
-used twice in a loop body is computed once, at the outermost loop level it allows.
+One idea: each such op has a route (which operand at which index makes the result at this index) and
+an emitter (the instruction on the operands' forms). `evaluate` follows routes without recursion and
+remembers what it made, so a value used twice in a loop body is computed once, at the outermost loop
+level it allows.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from typing import Any
 
 from ...ir.nodes import Const, Op, Operand, Param, Value
 from ...ir.ops import TABLE, attribute
-from ...ir.types import PointerType, ScalarType, element_of, shape_of
+from ...ir.types import PointerType, element_of, shape_of
 from . import affine, casts, rows
 from .access import fetch, fetch_at, offset_in
 from .code import Reg, const
 from .nest import ZERO, Form, Nest, Pointer, Run
+from .operands import named, scalar_at
 from .types import memory, register
 
 Index = tuple[Any, ...]
@@ -47,6 +49,7 @@ def known(nest: Nest, operand: Operand, index: Index) -> Form | None:
     """The form of an operand that needs no computation any more."""
     if isinstance(operand, Const):
         return const(register(operand.ty), operand.value)
+    operand = named(operand)
     found = nest.writer.scalars.get(operand)
     return found if found is not None else nest.find((operand, index))
 
@@ -77,15 +80,13 @@ def evaluate(nest: Nest, operand: Operand, index: Index) -> Form:
 
 def _emit(nest: Nest, value: Value, index: Index) -> Form:
     op = value.op
-    forms = [known(nest, *want) for want in routes(nest, value, index)]
+    forms = [form for want in routes(nest, value, index) if (form := known(nest, *want))]
     emitter = EMITTERS.get(op.name)
     if emitter is not None:
         return emitter(nest, value, index, forms)
     element = TABLE[op.name].element
     assert element is not None, f"{op.name} is not a function of its index"
-    kind = element_of(op.operands[0].ty)  # type: ignore[union-attr]
-    assert isinstance(kind, ScalarType)
-    return rows.elementwise(nest, element, kind, forms, nest.writer.hint(value))  # type: ignore[arg-type]
+    return rows.elementwise(nest, element, scalar_at(op, 0), forms, nest.writer.hint(value))
 
 
 # -- routes

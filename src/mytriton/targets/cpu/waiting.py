@@ -1,9 +1,10 @@
-"""Launches whose programs wait for each other: as many threads as it takes, and an end to deadlocks.
+"""Launches whose programs wait for each other: as many threads as it takes, and an end to
+deadlocks.
 
-One idea: a `while` that may wait for another program (`is_waiting`) gives up the processor each time round, and counts
-in the job when what it carries has changed. A few threads begin; while nothing is finished, more are started, until every
-program that has not been begun has its own. When all of them wait and nothing has changed for seconds, the launch is
-stopped.
+One idea: a `while` that may wait for another program (`is_waiting`) gives up the processor each
+time round, and counts in the job when what it carries has changed. A few threads begin; while
+nothing is finished, more are started, until every program that has not been begun has its own. When
+all of them wait and nothing has changed for seconds, the launch is stopped.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ yield:
   %stop = icmp ne i64 %status, 0
   ret i1 %stop
 }"""
-"""Gives up the processor; true when the launch has been stopped. Offsets are those of `module.JOB`."""
+"""Gives up the processor; true when the launch has been stopped. Offsets are those of
+`module.JOB`.
+"""
 
 
 def is_meeting(op: Op) -> bool:
@@ -52,7 +55,9 @@ def is_meeting(op: Op) -> bool:
 
 
 def is_waiting(op: Op) -> bool:
-    """Whether a loop may wait for another program: it meets others, or its condition reads memory."""
+    """Whether a loop may wait for another program: it meets others, or its condition reads
+    memory.
+    """
     if op.name != "while":
         return False
     test = op.regions[0]
@@ -87,7 +92,9 @@ class Watch:
 def run_waiting(
     run: Callable[[int, int], None], job: Any, watch: Watch, arena_bytes: int, threads: int
 ) -> None:
-    """Runs a job whose programs may wait for each other. Raises KernelError when they all do, for good."""
+    """Runs a job whose programs may wait for each other. Raises KernelError when they all do, for
+    good.
+    """
     total, workers = watch["total"], []
 
     def work() -> None:
