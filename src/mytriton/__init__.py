@@ -13,6 +13,7 @@ from .runtime.host import (
 )
 from .runtime.jit import JITFunction, KernelInterface, jit
 from .runtime.launch import target
+from .tools import testing
 
 __all__ = [
     "Autotuner",
@@ -33,6 +34,7 @@ __all__ = [
     "next_power_of_2",
     "reinterpret",
     "target",
+    "testing",
 ]
 
 # Triton's library functions are themselves kernels, so its modules hold `jit`.

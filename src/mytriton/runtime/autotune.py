@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ..errors import CompileError, CompileValueError
+from . import timing
 from .arguments import is_array, one_family
 from .jit import JITFunction, KernelInterface
 from .launch import target_of
@@ -118,17 +119,8 @@ def heuristics(
     return lambda fn: Heuristics(fn, None, values)
 
 
-def benchmark(call: Callable[[], Any], quantiles: Any = None, repeat: int = 5) -> list[float]:
-    """The least time of a few calls in milliseconds, once for each quantile."""
-    call()
-    times = []
-    for _ in range(repeat):
-        start = time.perf_counter()
-        call()
-        times.append((time.perf_counter() - start) * 1e3)
-        if sum(times) > 100:
-            break
-    return [min(times)] * len(quantiles or (0.5,))
+WARMUP, REPEAT = 5.0, 20.0
+"""How long a configuration is run before and while it is timed, in milliseconds."""
 
 
 class Autotuner(Wrapper):
@@ -166,7 +158,11 @@ class Autotuner(Wrapper):
         self.reset, self.restore = list(reset_to_zero or ()), list(restore_value or ())
         self.pre_hook, self.post_hook = pre_hook, post_hook
         self.prune = dict(prune_configs_by or {})
-        self.do_bench = do_bench or benchmark
+        self.do_bench = do_bench or partial(
+            timing.do_bench,
+            warmup=WARMUP if warmup is None else warmup,
+            rep=REPEAT if rep is None else rep,
+        )
         self.cache_results = cache_results
         self.cache: dict[Any, Config] = {}
         self.configs_timings: dict[Config, float] = {}

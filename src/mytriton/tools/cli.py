@@ -18,6 +18,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 
 from ..errors import CompileError
+from ..runtime.launch import target
 from .doctor import report
 from .show import STAGES, load_kernel
 from .signature import SignatureError
@@ -39,9 +40,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     run = commands.add_parser("run", help="run a Python file whose kernels go to a target")
-    run.add_argument(
-        "--target", help="cpu, interpret, cudasim or cuda; default: by the arrays, NumPy's on cpu"
-    )
+    run.add_argument("--target", help="where its kernels run; default: $MYTRITON_TARGET, else cpu")
     run.add_argument("file", type=Path)
     run.add_argument("args", nargs=argparse.REMAINDER, help="what the file finds in sys.argv")
     run.set_defaults(command=_run)
@@ -62,10 +61,14 @@ def parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> int:
     if not options.file.is_file():
         raise SignatureError(f"there is no file {options.file}")
-    os.environ["MYTRITON_TARGET"] = options.target or os.environ.get("MYTRITON_TARGET", "cpu")
+    argv, path = sys.argv, list(sys.path)
     sys.argv = [str(options.file), *options.args]
     sys.path.insert(0, str(options.file.parent.resolve()))
-    runpy.run_path(str(options.file), run_name="__main__")
+    try:
+        with target(options.target or os.environ.get("MYTRITON_TARGET") or "cpu"):
+            runpy.run_path(str(options.file), run_name="__main__")
+    finally:
+        sys.argv, sys.path = argv, path
     return 0
 
 

@@ -22,12 +22,12 @@ from ...ir.ops import Row
 from ...ir.types import Type, shape_of
 from ...language.tensor import tensor
 from ..memory import Argument, Buffer
+from ..show import show_typed
 from . import every, hold
 from .control import is_meeting
 from .effects import leads_elsewhere
 from .memory import Index, Memory
 from .program import Launch, Program, makes_pointers
-from ..show import show_typed
 from .turns import Turns
 
 PATIENCE = 20_000

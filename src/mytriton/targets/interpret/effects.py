@@ -19,9 +19,9 @@ from ...ir.numeric import Array, decode, encode, held_dtype, memory_dtype
 from ...ir.ops import TABLE, attribute
 from ...ir.structural import pointee
 from ...ir.types import Element, PointerType, element_of
+from ..show import show
 from .blocks import Arrays, Meaning, operand_type
 from .memory import Lanes
-from ..show import show
 
 if TYPE_CHECKING:
     from .program import Program

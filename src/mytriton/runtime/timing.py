@@ -1,0 +1,76 @@
+"""How long a call takes: for autotuning and for benchmarks.
+
+One idea: a call is timed alone and often, after it has been warmed up, and what is reported is a
+statistic that the caller chooses; a GPU that runs behind the call is waited for.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+MODES: dict[str, Callable[[Sequence[float]], Any]] = {
+    "min": min,
+    "max": max,
+    "mean": statistics.fmean,
+    "median": statistics.median,
+    "all": list,
+}
+
+
+def do_bench(
+    fn: Callable[[], Any],
+    warmup: float = 25,
+    rep: float = 100,
+    grad_to_none: Sequence[Any] | None = None,
+    quantiles: Sequence[float] | None = None,
+    return_mode: str = "mean",
+) -> Any:
+    """The run time of `fn()` in milliseconds.
+
+    warmup, rep: how long to run it before and while timing, in milliseconds (at least once).
+    grad_to_none: tensors whose `.grad` is cleared before each call.
+    Returns the quantiles asked for (a list; one number for one), else what `return_mode` says:
+    "min", "max", "mean", "median" or "all". Raises ValueError for another mode.
+    """
+    if return_mode not in MODES:
+        raise ValueError(f"return_mode must be one of {', '.join(MODES)}, got {return_mode!r}")
+    _timed(fn)
+    spent = 0.0
+    while spent < warmup:
+        spent += _timed(fn)
+    times: list[float] = []
+    while not times or sum(times) < rep:
+        for tensor in grad_to_none or ():
+            tensor.grad = None
+        times.append(_timed(fn))
+    if quantiles is None:
+        return MODES[return_mode](times)
+    found = [_quantile(sorted(times), part) for part in quantiles]
+    return found[0] if len(found) == 1 else found
+
+
+def _quantile(ordered: Sequence[float], part: float) -> float:
+    """The value below which this part (0 to 1) of the sorted times lies, between neighbours."""
+    place = part * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def _timed(fn: Callable[[], Any]) -> float:
+    """Milliseconds of one call, the GPU's work included where CuPy is in use."""
+    _wait()
+    start = time.perf_counter()
+    fn()
+    _wait()
+    return (time.perf_counter() - start) * 1e3
+
+
+def _wait() -> None:
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and hasattr(cupy, "cuda"):
+        cupy.cuda.runtime.deviceSynchronize()
