@@ -32,7 +32,7 @@ class Access:
 INPUT_OUTPUT: Roots = frozenset(("io",))
 ADDRESSED = {"load": False, "store": True, "atomic": True, "atomic_cas": True}
 """The ops whose first operand is the address they touch, and whether they write there."""
-TALKING = ("print", "assert", "assume")
+TALKING = ("print", "assert")
 MOVING = (
     "addptr",
     "broadcast",
@@ -71,7 +71,9 @@ class Aliases:
         if op.name in ADDRESSED:
             return Access(self.roots(op.operands[0]), ADDRESSED[op.name], op.operands[0], scalar)
         if op.name in TALKING:
-            return Access(INPUT_OUTPUT, True)
+            return Access(INPUT_OUTPUT, True, scalar=scalar)
+        if op.name == "assume":
+            return None
         return Access(None, True) if TABLE[op.name].effect is Effect.WRITE else None
 
     def _of_regions(self, op: Op) -> Access | None:
@@ -110,8 +112,8 @@ class Aliases:
         """Whether the order of two accesses matters."""
         if one is None or two is None or not (one.writes or two.writes):
             return False
-        if INPUT_OUTPUT in (one.roots, two.roots):
-            return one.roots == two.roots
+        if INPUT_OUTPUT in (one.roots, two.roots):  # what is stored after a failed assert is not
+            return one.writes and two.writes
         if one.roots is None or two.roots is None or self.overlap:
             return True
         return bool(one.roots & two.roots)

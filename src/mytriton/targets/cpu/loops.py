@@ -54,8 +54,8 @@ def widths(group: Group, extent: int, vector_bytes: int) -> tuple[int, int]:
     """
     values = [v for sink in group.sinks for v in sink.values if v is not None]
     values += [v for v in group.values if v.op.name == "load"]
-    size = max((SIZES[register(element_of(v.ty))] for v in values), default=4)
-    size = max(size, 4) if any(element_of(v.ty).kind == "f" for v in values) else size
+    elements = [element_of(v.ty) for v in values if element_of(v.ty).kind != "p"]
+    size = max((SIZES[register(element)] for element in elements), default=4)
     base = vector_bytes // size
     while base >= 2 * extent:
         base //= 2

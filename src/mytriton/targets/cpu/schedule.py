@@ -198,7 +198,11 @@ class Scheduler:
     def after_writes(self, load: Value) -> int:
         """The first stage where a load sees all stores that come before it in the program."""
         mine, place = self.aliases.of(load.op), self.order.get(load.op, -1)
-        hits = (s.index + 1 for n, a, s in self.writes if n < place and self.aliases.clash(a, mine))
+        hits = (
+            s.index + (not a.scalar)
+            for n, a, s in self.writes
+            if n < place and self.aliases.clash(a, mine)
+        )
         return max(hits, default=0)
 
     def loads(self, operands: Iterable[Operand]) -> list[Value]:
@@ -252,7 +256,7 @@ class Scheduler:
             for other in stage.accesses:
                 if not self.aliases.clash(other, mine):
                     continue
-                share = sink is not None and self.may_share(stage, other, mine)
+                share = other.scalar or (sink is not None and self.may_share(stage, other, mine))
                 bound = max(bound, stage.index + (not share))
         return bound
 
@@ -280,28 +284,40 @@ class Scheduler:
         """Puts a sink into the earliest group that may take it, not after stage `last`; makes one
         if there is none.
         """
-        self.prepare(sink)
-        first = self.earliest(sink.values)
-        effect = sink.op is not None and TABLE[sink.op.name].effect is not Effect.PURE
-        if effect and sink.op is not None:
-            first = max(first, self.memory_bound(sink.op, sink))
-        end = len(self.stages) if last is None else last + 1
-        for stage in self.stages[first:end]:
-            if self.takes(stage, sink) and self.loads_fit(stage, sink):
-                return self.join(stage, sink)
+        self.prepare(sink, last)
+        found = self.candidate(sink, last)
+        if found is not None:
+            return self.join(found, sink)
+        first = self.first(sink)
         if last is not None:
-            return (
-                self.join(self.insert(last), sink, fresh=True) if last >= first else self.fail(sink)
-            )
-        for load in self.late_loads(sink):
+            assert last >= first, f"no stage for {sink.kind} of shape {sink.shape}"
+            return self.join(self.insert(last), sink)
+        late = [load for load in self.loads(sink.values) if self.overtaken(load)]
+        for load in late:
             self.keep(load)
-        stage = self.stage(max(first, self.earliest(sink.values), len(self.stages) - 1))
+        stage = self.stage(max(self.first(sink), len(self.stages) - 1))
         if stage.heavy is not None:
             stage = self.stage(len(self.stages))
-        return self.join(stage, sink, fresh=True)
+        return self.join(stage, sink)
 
-    def fail(self, sink: Sink) -> Stage:
-        raise AssertionError(f"no stage for {sink.kind} of shape {sink.shape}")
+    def first(self, sink: Sink) -> int:
+        """The first stage that the sink may stand in."""
+        stage = self.earliest(sink.values)
+        if sink.op is not None and TABLE[sink.op.name].effect is not Effect.PURE:
+            stage = max(stage, self.memory_bound(sink.op, sink))
+        return stage
+
+    def candidate(self, sink: Sink, last: int | None) -> Stage | None:
+        """The first stage there is that may take the sink."""
+        end = len(self.stages) if last is None else last + 1
+        for stage in self.stages[self.first(sink) : end]:
+            if self.takes(stage, sink) and self.loads_fit(stage, sink):
+                return stage
+        return None
+
+    def overtaken(self, load: Value) -> bool:
+        """Whether a store that comes after the load in the program has been placed."""
+        return self.overwritten(load, Stage(len(self.stages)))
 
     def takes(self, stage: Stage, sink: Sink) -> bool:
         """Whether the stage's loop has the sink's shape and axis."""
@@ -330,40 +346,43 @@ class Scheduler:
                 return True
         return False
 
-    def late_loads(self, sink: Sink) -> list[Value]:
-        """Loads of a sink for a new last stage that some store has overtaken, or that the sink
-        itself may overwrite.
-        """
-        late, end = [], Stage(len(self.stages))
-        own = self.aliases.of(sink.op) if sink.op is not None else None
-        for load in dict.fromkeys(self.loads(sink.values)):
-            mine = self.aliases.of(load.op)
-            clash = own is not None and own.writes and self.aliases.clash(own, mine)
-            if self.overwritten(load, end) or (clash and not same_place(own, mine, sink.shape)):
-                late.append(load)
-        return late
-
-    def prepare(self, sink: Sink) -> None:
-        """Keeps what the sink's loop must find in the arena: operands read elsewhere, and dear
-        values it would redo, the outermost first. A sink that only keeps a value joins the loop
-        that has its parts already.
+    def prepare(self, sink: Sink, last: int | None) -> None:
+        """Keeps what the sink's loop must find in the arena: operands read elsewhere, loads that
+        its own store may overwrite, and dear values it would redo, the outermost first. A sink that
+        only keeps a value joins the loop that has its parts already.
         """
         for operand in sink.values:
             for part in self.parts(operand):
                 for index in self.kept_operands(part.op):
                     self.keep(part.op.operands[index])
+        for load in self.loads(sink.values):
+            if self.overwrites(sink, load):
+                self.keep(load)
         for operand in sink.values:
-            while (dear := self.outermost_dear(operand, sink)) is not None:
+            while (dear := self.outermost_dear(operand, sink, last)) is not None:
                 self.keep(dear)
 
-    def outermost_dear(self, operand: Operand, sink: Sink) -> Value | None:
+    def overwrites(self, sink: Sink, load: Value) -> bool:
+        """Whether the sink's store at one index may change what it loads at another."""
+        own = self.aliases.of(sink.op) if sink.op is not None else None
+        mine = self.aliases.of(load.op)
+        if own is None or not own.writes or not self.aliases.clash(own, mine):
+            return False
+        return not same_place(own, mine, sink.shape)
+
+    def outermost_dear(self, operand: Operand, sink: Sink, last: int | None) -> Value | None:
         """The outermost value under an operand that the sink's loop should find rather than
-        redo.
+        redo: another loop has it, or this one would redo it along some axis.
         """
-        for part in reversed(self.parts(operand)):
+        parts = [part for part in self.parts(operand) if self.dear(part)]
+        if not parts:
+            return None
+        here = self.candidate(sink, last)
+        for part in reversed(parts):
             stretched = shape_of(part.ty) != sink.shape and part is not operand
-            again = sink.kept is None and part in self.evaluated
-            if part is not sink.kept and (stretched or again) and self.dear(part, sink):
+            made = [stage for stage, _ in self.evaluated.get(part, ())]
+            again = sink.kept is None and bool(made) and here not in made
+            if part is not sink.kept and (stretched or again):
                 return part
         return None
 
@@ -371,7 +390,7 @@ class Scheduler:
         rule = KEPT_OPERANDS.get(op.name)
         return rule(op) if rule is not None else ()
 
-    def dear(self, value: Value, sink: Sink) -> bool:
+    def dear(self, value: Value) -> bool:
         """Whether the value is worth keeping: it costs much, and a stretched one is not just a
         scalar made wide.
         """
@@ -403,7 +422,7 @@ class Scheduler:
                     limits.append(where.index)
         return min(limits, default=None)
 
-    def join(self, stage: Stage, sink: Sink, fresh: bool = False) -> Stage:
+    def join(self, stage: Stage, sink: Sink) -> Stage:
         """Adds the sink to the stage's group and notes what it evaluates and touches."""
         if stage.heavy is None:
             stage.heavy = Group(sink.shape, single=sink.kind in LANE_BY_LANE)
