@@ -8,12 +8,12 @@ reads the same frames for the IR's `where`.
 from __future__ import annotations
 
 import linecache
+import os
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from types import FrameType
 
-PACKAGE = str(Path(__file__).parent)
+PACKAGE = os.path.dirname(__file__)
 TRACE_ENTRY = "trace_entry"
 """Name of the one function of this package below which every frame outside the package is kernel
 code."""

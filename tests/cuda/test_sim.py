@@ -81,7 +81,7 @@ def test_objects_are_kept_on_disk_by_what_they_are_made_of(tmp_path, monkeypatch
 def test_the_cache_folder_is_xdgs(monkeypatch, tmp_path):
     monkeypatch.delenv("MYTRITON_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert build.cache_folder() == tmp_path / "mytriton" / "cudasim"
+    assert build.cache_folder() == tmp_path / "mytriton"
 
 
 def test_without_a_compiler_the_message_says_what_to_do(monkeypatch):

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from functools import cache
-from traceback import walk_tb
 from types import TracebackType
 from typing import Any
 
@@ -32,7 +31,6 @@ from ..ir.nodes import Function, Param
 from ..ir.types import PointerType, ScalarType, Type
 from ..language.constexpr import const, constexpr, unwrap
 from ..language.tensor import tensor
-from .source import twin
 
 MAX_DEPTH = 100
 """How deep calls between jit functions may nest."""
@@ -164,6 +162,8 @@ def _enter(stack: tuple[Any, ...]) -> Token[tuple[Any, ...]]:
 
 def run(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
     """Runs a kernel's twin with the current builder; what goes wrong is a CompileError."""
+    from .source import twin  # loaded by the first trace, with all that rewrites
+
     entered = _enter((function,))
     try:
         return trace_entry(twin(function), arguments)
@@ -197,11 +197,13 @@ def _where(trace: TracebackType | None) -> Where:
     """The kernel frames of a traceback, innermost first, if it was raised by kernel code itself."""
     frames: list[Location] = []
     entered = inside = False
-    for frame, line in walk_tb(trace):
-        inside = not frame.f_code.co_filename.startswith(PACKAGE)
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        inside = not code.co_filename.startswith(PACKAGE)
         if entered and inside:
-            frames.append(Location(frame.f_code.co_filename, line, frame.f_code.co_name))
-        entered = entered or frame.f_code.co_name == trace_entry.__name__
+            frames.append(Location(code.co_filename, trace.tb_lineno, code.co_name))
+        entered = entered or code.co_name == trace_entry.__name__
+        trace = trace.tb_next
     return tuple(reversed(frames))
 
 
@@ -228,6 +230,8 @@ def inline(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     for name, value in bound.arguments.items():
         if is_constexpr(form.parameters[name]):
             bound.arguments[name] = _constexpr_argument(function, name, value)
+    from .source import twin
+
     entered = _enter((*stack, function))
     try:
         return twin(function)(*bound.args, **bound.kwargs)

@@ -9,7 +9,6 @@ range, where these fail, from rational numbers.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -76,6 +75,8 @@ def exact_fma(x: float, y: float, z: float) -> float:
         return x * y + z
     if not math.isfinite(z):  # x*y may overflow only in being rounded
         return z
+    from fractions import Fraction
+
     exact = Fraction(x) * Fraction(y) + Fraction(z)
     if exact == 0:
         return x * y + z

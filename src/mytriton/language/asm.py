@@ -16,7 +16,6 @@ from typing import Any
 
 from ..errors import CompileTypeError, CompileValueError
 from ..ir.types import BF16, BOOL, BY_TRITON_NAME, F16, F32, F64, U16, U32, U64, Element
-from .asm_table import INSTRUCTIONS, TYPES
 from .blocks import broadcast_to, cast, full, to_tensor, where
 from .constexpr import builtin
 from .dtypes import as_dtype
@@ -133,6 +132,8 @@ def _closes(statement: str) -> bool:
 
 
 def _execute(statement: str, registers: Registers) -> None:
+    from .asm_table import INSTRUCTIONS, TYPES  # loaded by the first snippet, with libdevice
+
     match = _STATEMENT.fullmatch(statement)
     name, *suffixes = match[3].split(".") if match else [statement]
     if match is None or name not in INSTRUCTIONS:

@@ -7,12 +7,8 @@ configuration.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from ..errors import CompileError, CompileValueError
@@ -201,18 +197,37 @@ class Autotuner(Wrapper):
         runs = target_of(kwargs.get("target"), one_family(arrays)) is not None
         if len(configs) == 1 or warmup or not runs:
             return configs[0]
-        path = self.disk_path(key, configs)
-        stored = _read(path)
-        if stored is not None and stored < len(configs):
-            best = configs[stored]
-        else:
-            self.configs_timings = {
-                config: self.time(config, named, args, grid, kwargs) for config in configs
-            }
-            best = min(self.configs_timings, key=self.configs_timings.__getitem__)
-            self.after(named)
-            _write(path, configs.index(best))
+        timed = partial(self.best, configs, named, args, grid, kwargs)
+        best = self.kept(key, configs, timed) if self.cache_results else timed()
         self.cache[key] = best
+        return best
+
+    def best(
+        self,
+        configs: Sequence[Config],
+        named: dict[str, Any],
+        args: Sequence[Any],
+        grid: Any,
+        kwargs: dict[str, Any],
+    ) -> Config:
+        """The fastest of the configurations."""
+        self.configs_timings = {
+            config: self.time(config, named, args, grid, kwargs) for config in configs
+        }
+        self.after(named)
+        return min(self.configs_timings, key=self.configs_timings.__getitem__)
+
+    def kept(self, key: Any, configs: list[Config], timed: Callable[[], Config]) -> Config:
+        """The choice found on disk, or the one timed now, which is put there."""
+        from .choices import choice_file, read_choice, write_choice
+
+        facts = (self.base_fn.src, repr(key), *map(str, configs))
+        file = choice_file(self.base_fn.__name__, facts)
+        stored = read_choice(file)
+        if stored is not None and stored < len(configs):
+            return configs[stored]
+        best = timed()
+        write_choice(file, configs.index(best))
         return best
 
     def pruned(self, named: dict[str, Any], kwargs: dict[str, Any]) -> list[Config]:
@@ -279,29 +294,6 @@ class Autotuner(Wrapper):
             _assign(named[name], 0)
         if self.pre_hook is not None:
             self.pre_hook(named, reset_only=True)
-
-    def disk_path(self, key: Any, configs: Sequence[Config]) -> Path | None:
-        """The file that keeps the choice, if choices are kept."""
-        if not self.cache_results:
-            return None
-        text = "\n".join([self.base_fn.src, repr(key), *map(str, configs)])
-        digest = hashlib.sha256(text.encode()).hexdigest()[:32]
-        default = Path.home() / ".cache" / "mytriton"
-        folder = Path(os.environ.get("MYTRITON_CACHE_DIR") or default)
-        return folder / f"{self.base_fn.__name__}.{digest}.autotune.json"
-
-
-def _read(path: Path | None) -> int | None:
-    try:
-        return None if path is None else int(json.loads(path.read_text())["best"])
-    except (OSError, ValueError, KeyError):
-        return None
-
-
-def _write(path: Path | None, best: int) -> None:
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"best": best}))
 
 
 def _copy(array: Any) -> Any:

@@ -18,7 +18,6 @@ from typing import Any, overload
 
 from .. import targets
 from ..errors import PACKAGE, CompileError, CompileTypeError
-from ..frontend.source import source
 from ..frontend.trace import (
     Constexpr,
     annotated_type,
@@ -139,6 +138,8 @@ class JITFunction(KernelInterface):
     @property
     def src(self) -> str:
         """The source text, from its `def` on."""
+        from ..frontend.source import source
+
         return source(self.fn)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -6,7 +6,6 @@ statistic that the caller chooses; a GPU that runs behind the call is waited for
 
 from __future__ import annotations
 
-import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -15,8 +14,8 @@ from typing import Any
 MODES: dict[str, Callable[[Sequence[float]], Any]] = {
     "min": min,
     "max": max,
-    "mean": statistics.fmean,
-    "median": statistics.median,
+    "mean": lambda times: sum(times) / len(times),
+    "median": lambda times: _quantile(times, 0.5),
     "all": list,
 }
 
@@ -43,18 +42,21 @@ def do_bench(
     while spent < warmup:
         spent += _timed(fn)
     times: list[float] = []
-    while not times or sum(times) < rep:
+    spent = 0.0
+    while not times or spent < rep:
         for tensor in grad_to_none or ():
             tensor.grad = None
         times.append(_timed(fn))
+        spent += times[-1]
     if quantiles is None:
         return MODES[return_mode](times)
-    found = [_quantile(sorted(times), part) for part in quantiles]
+    found = [_quantile(times, part) for part in quantiles]
     return found[0] if len(found) == 1 else found
 
 
-def _quantile(ordered: Sequence[float], part: float) -> float:
-    """The value below which this part (0 to 1) of the sorted times lies, between neighbours."""
+def _quantile(times: Sequence[float], part: float) -> float:
+    """The value below which this part (0 to 1) of the times lies, between neighbours."""
+    ordered = sorted(times)
     place = part * (len(ordered) - 1)
     low = int(place)
     high = min(low + 1, len(ordered) - 1)

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from ..types import F32, F64, I32, I64, U32, U64, ScalarType
@@ -55,10 +54,16 @@ def format_of(x: Expr) -> Format:
     return _SINGLE if x.element == F32 else _DOUBLE
 
 
+def lines_of(name: str) -> list[str]:
+    """The lines of a text file in this folder."""
+    from importlib.resources import files
+
+    return files(__package__).joinpath(name).read_text(encoding="utf-8").splitlines()
+
+
 @cache
 def _constants() -> dict[str, tuple[float, ...]]:
-    text = files(__package__).joinpath("coefficients.txt").read_text(encoding="utf-8")
-    rows = (line.split() for line in text.splitlines() if not line.startswith("#"))
+    rows = (line.split() for line in lines_of("coefficients.txt") if not line.startswith("#"))
     return {name: tuple(map(float.fromhex, values)) for name, *values in rows}
 
 

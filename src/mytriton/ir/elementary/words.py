@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+
+from .formats import lines_of
 
 PADDING = 24
 """Zero bits before the binary point of 2/pi, so that every position asked for is inside."""
@@ -12,5 +13,4 @@ PADDING = 24
 @cache
 def two_over_pi_words() -> tuple[int, ...]:
     """19 words: PADDING zero bits, then the binary digits of 2/pi."""
-    text = files(__package__).joinpath("two_over_pi.txt").read_text(encoding="utf-8")
-    return tuple(int(line, 16) for line in text.split())
+    return tuple(int(line, 16) for line in lines_of("two_over_pi.txt"))

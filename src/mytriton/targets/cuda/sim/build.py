@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from ....errors import CompileError
+from ...disk import cache_folder
 
 COMPILERS = ("c++", "g++", "clang++")
 FLAGS = (
@@ -29,13 +30,6 @@ FLAGS = (
     "-ffp-contract=off",
     "-w",
 )
-
-
-def cache_folder() -> Path:
-    """Where objects are kept: `MYTRITON_CACHE_DIR`, or `mytriton` under XDG's cache folder."""
-    given = os.environ.get("MYTRITON_CACHE_DIR")
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return (Path(given) if given else home / "mytriton") / "cudasim"
 
 
 @cache
@@ -69,7 +63,7 @@ def object_file(text: str) -> Path:
     """The object compiled from a text: found on disk, or made."""
     path, version = compiler()
     key = hashlib.sha256("\0".join([text, path, version, *FLAGS]).encode()).hexdigest()
-    file = cache_folder() / f"{key}.so"
+    file = cache_folder() / "cudasim" / f"{key}.so"
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=file.parent) as folder:
