@@ -100,6 +100,7 @@ def _compare(nest: Nest, mask: Value, index: Index) -> Reg | None:
     upper, whole = name in ("cmp_lt", "cmp_le"), const("i64", nest.extent)
     nest.version.ends.append(nest.select("end", safe, count, whole) if upper else whole)
     nest.inner[(mask, index)] = TRUE
+    nest.version.assumes = True
     return None
 
 

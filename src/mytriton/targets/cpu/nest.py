@@ -102,7 +102,8 @@ class Version:
     `full`: masks are taken to be true, up to the lane index noted in `limits`; from the lane index
     noted for the same mask in `ends` on it is false for sure. `nice`: addresses are taken to be
     contiguous and not to wrap; what that takes is noted in `conditions`, one list for all nice
-    versions, and tested before the loop. `valid` masks lanes past the extent.
+    versions, and tested before the loop. `valid` masks lanes past the extent. `assumes`: a mask
+    stands for true in `inner`; what is made of it may look the same for all lanes, and is not.
     """
 
     full: bool = False
@@ -111,6 +112,7 @@ class Version:
     limits: list[Reg] = field(default_factory=list)
     ends: list[Reg] = field(default_factory=list)
     valid: Reg | None = None
+    assumes: bool = False
 
 
 class Nest:
@@ -150,8 +152,11 @@ class Nest:
         return self.inner.get(key) or self.outer.get(key)
 
     def remember(self, key: Any, form: Form) -> None:
-        """Keeps a form: for all versions if it does not depend on the lane loop."""
-        shared = not isinstance(form, Run) and self.level_of(form) < self.lane_level
+        """Keeps a form: for all versions if it depends on neither the lane loop nor this one's
+        assumptions.
+        """
+        fixed = not isinstance(form, Run) and self.level_of(form) < self.lane_level
+        shared = fixed and not self.version.assumes
         (self.outer if shared else self.inner)[key] = form
 
     # -- instructions

@@ -16,7 +16,7 @@ from ...ir.types import shape_of
 from .alias import Aliases
 from .combine import independent
 from .operands import named, present, shape_at
-from .schedule import DEAR, Reading, Scheduler, Sink, Stage, is_scalar, is_virtual
+from .schedule import Reading, Scheduler, Sink, Stage, is_scalar, is_virtual
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +201,7 @@ def worth_keeping(scheduler: Scheduler, operand: Operand) -> bool:
     change.
     """
     assert isinstance(operand, Value)
-    return bool(scheduler.loads((operand,))) or scheduler.cost(operand) >= DEAR
+    return bool(scheduler.loads((operand,))) or scheduler.is_dear(operand)
 
 
 def captured(op: Op) -> list[Operand]:

@@ -154,7 +154,7 @@ class Scheduler:
             value, done = stack.pop()
             if not isinstance(value, Value) or value in found or value in self.kept:
                 continue
-            if not is_virtual(value.op) or not self._is_block(value):
+            if not self.enters(value):
                 continue
             if done:
                 found[value] = None
@@ -162,9 +162,6 @@ class Scheduler:
             stack.append((value, True))
             stack.extend((operand, False) for operand in reversed(value.op.operands))
         return list(found)
-
-    def _is_block(self, value: Value) -> bool:
-        return bool(shape_of(value.ty))
 
     def leaves(self, operands: Iterable[Operand]) -> Iterator[Value | Param]:
         """What the expressions under the operands start from: scalars, kept values."""
@@ -210,9 +207,22 @@ class Scheduler:
             part for operand in operands for part in self.parts(operand) if part.op.name == "load"
         ]
 
-    def cost(self, value: Value) -> int:
-        """About how many instructions the value takes at each index."""
-        return sum(own_cost(part.op) for part in self.parts(value))
+    def is_dear(self, value: Value) -> bool:
+        """Whether the value takes many instructions at each index; looks no further than needed."""
+        seen: set[Operand] = set()
+        stack, cost = [value], 0
+        while stack and cost < DEAR:
+            part = stack.pop()
+            if part in seen or part in self.kept or not self.enters(part):
+                continue
+            seen.add(part)
+            cost += own_cost(part.op)
+            stack.extend(used for used in part.op.operands if isinstance(used, Value))
+        return cost >= DEAR
+
+    def enters(self, value: Value) -> bool:
+        """Whether the value is a block that is a function of its index."""
+        return is_virtual(value.op) and bool(shape_of(value.ty))
 
     # -- stages
 
@@ -374,15 +384,13 @@ class Scheduler:
         """The outermost value under an operand that the sink's loop should find rather than
         redo: another loop has it, or this one would redo it along some axis.
         """
-        parts = [part for part in self.parts(operand) if self.dear(part)]
-        if not parts:
-            return None
-        here = self.candidate(sink, last)
+        parts = [part for part in self.parts(operand) if part is not sink.kept]
+        made = {part: [stage for stage, _ in self.evaluated.get(part, ())] for part in parts}
+        here = self.candidate(sink, last) if any(made.values()) else None
         for part in reversed(parts):
             stretched = shape_of(part.ty) != sink.shape and part is not operand
-            made = [stage for stage, _ in self.evaluated.get(part, ())]
-            again = sink.kept is None and bool(made) and here not in made
-            if part is not sink.kept and (stretched or again):
+            again = sink.kept is None and bool(made[part]) and here not in made[part]
+            if (stretched or again) and self.dear(part):
                 return part
         return None
 
@@ -394,7 +402,7 @@ class Scheduler:
         """Whether the value is worth keeping: it costs much, and a stretched one is not just a
         scalar made wide.
         """
-        return value.op.name not in ("broadcast", "addptr") and self.cost(value) >= DEAR
+        return value.op.name not in ("broadcast", "addptr") and self.is_dear(value)
 
     def keep(self, operand: Operand) -> None:
         """Makes sure that a block lies in the arena, as early as its loads demand."""
