@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import pytest
@@ -81,6 +81,27 @@ def compiled_functions_are_valid() -> Iterator[None]:
 
     with patch.object(pipeline, "optimize", checked):
         yield
+
+
+@pytest.fixture(autouse=True)
+def cuda_texts_compile(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every CUDA text that a test makes, whatever it makes it for, is one that NVRTC takes."""
+    from mytriton.targets.cuda import nvrtc
+    from mytriton.targets.cuda.source import CudaSource
+
+    made: list[CudaSource] = []
+    make = CudaSource.__init__
+
+    def note(source: CudaSource, *arguments: Any, **named: Any) -> None:
+        make(source, *arguments, **named)
+        made.append(source)
+
+    with patch.object(CudaSource, "__init__", note):
+        yield
+    if not nvrtc.available():
+        for text in {source.text for source in made}:
+            for architecture in ("sm_80", "sm_90a"):
+                nvrtc.compile_nvrtc(text, architecture)
 
 
 @cache
