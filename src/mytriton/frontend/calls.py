@@ -98,11 +98,12 @@ def _print(*args: Any, sep: str = " ", **kwargs: Any) -> None:
         if isinstance(value, tensor):
             values.append(value.handle)
         elif values:
-            builder.emit("print", values, {"prefix": sep.join(texts)})
+            builder.emit("print", values, {"prefix": "".join(text + sep for text in texts)})
             texts, values = [builtins.str(value)], []
         else:
             texts.append(builtins.str(value))
-    builder.emit("print", values, {"prefix": sep.join(texts)})
+    prefix = "".join(text + sep for text in texts) if values else sep.join(texts)
+    builder.emit("print", values, {"prefix": prefix})
 
 
 BUILTINS: Mapping[Any, Callable[..., Any]] = {
