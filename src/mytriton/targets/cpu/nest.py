@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...ir.nodes import Param, Value
+from ...ir.nodes import Op, Param, Value
+from ...ir.text import SSAPrinter
 from ...ir.types import Element
 from .code import Code, Module, Names, Reg, const
 from .host import Host
@@ -89,6 +90,11 @@ class Writer:
     homes: dict[Value | Param, Home] = field(default_factory=dict)
     """Where blocks that are stored lie."""
 
+    def line(self, op: Op) -> str:
+        """The op in SSA text, and the kernel's line that it came from."""
+        where = f"  # {op.where[0]}" if op.where else ""
+        return SSAPrinter(self.numbers).head(op) + where
+
     def hint(self, value: Value | Param) -> str:
         """The register name of a value: `v4` for `%4`."""
         number = self.numbers.get(value)
@@ -158,6 +164,15 @@ class Nest:
         fixed = not isinstance(form, Run) and self.level_of(form) < self.lane_level
         shared = fixed and not self.version.assumes
         (self.outer if shared else self.inner)[key] = form
+
+    def explain(self, op: Op, form: Form, marks: Sequence[int]) -> None:
+        """Puts the op's SSA line over the instructions that `form` took; `marks`: how many lines
+        each level had before.
+        """
+        level = self.level_of(form)
+        lines = self.codes[level].lines if level < len(self.codes) else []
+        if level < len(marks) and len(lines) > marks[level]:
+            lines.insert(marks[level], f"  ; {self.writer.line(op)}")
 
     # -- instructions
 

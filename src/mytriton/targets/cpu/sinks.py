@@ -26,6 +26,8 @@ def make_sinks(nest: Nest, group: Group, index: Index, sums: list[Sums]) -> None
     totals = iter(sums)
     ready = [PREPARE[sink.kind](nest, sink, index) for sink in group.sinks]
     for sink, forms in zip(group.sinks, ready, strict=True):
+        if sink.op is not None:
+            nest.codes[-1].add(f"; {nest.writer.line(sink.op)}")
         if sink.kind == "reduce":
             accumulate(nest, next(totals), forms)
         else:

@@ -72,7 +72,10 @@ def evaluate(nest: Nest, operand: Operand, index: Index) -> Form:
         if missing:
             stack.extend(reversed(missing))
             continue
-        nest.remember((value, at), _emit(nest, value, at))
+        marks = [len(code.lines) for code in nest.codes]
+        form = _emit(nest, value, at)
+        nest.explain(value.op, form, marks)
+        nest.remember((value, at), form)
     result = known(nest, operand, index)
     assert result is not None
     return result
