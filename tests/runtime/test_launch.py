@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from typing import Any
 
@@ -12,7 +13,7 @@ import torch
 
 import mytriton as triton
 import mytriton.language as tl
-from mytriton.errors import CompileError
+from mytriton.errors import CompileError, KernelAssertionError
 
 from .kernels import add_kernel, copy_kernel, store_kernel
 
@@ -339,3 +340,29 @@ def test_a_kernel_that_only_the_cpu_can_lower_runs_there() -> None:
     assert x.tolist() == [1.0] * 4 + [2.0] * 8
     with pytest.raises(ValueError, match="one vector width"):
         list(launched)
+
+
+def test_cuda_code_checks_device_asserts_only_in_debug() -> None:
+    @triton.jit
+    def kernel(x):
+        tl.device_assert(tl.load(x) > 0, "not above zero")
+        tl.store(x, 2.0)
+
+    def launch(**options: Any) -> str:
+        return str(kernel[(1,)](np.ones(1, np.float32), **options)[2])
+
+    assert "not above zero" not in launch()
+    assert "not above zero" in launch(debug=True)
+    assert "not above zero" not in launch()
+    kernel.debug = True
+    assert "not above zero" in launch()
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="cudasim needs g++")
+def test_cudasim_stops_at_a_device_assert_in_debug() -> None:
+    @triton.jit(debug=True)
+    def kernel(x):
+        tl.device_assert(tl.load(x) > 0, "not above zero")
+
+    with pytest.raises(KernelAssertionError, match="not above zero"):
+        kernel[(1,)](np.zeros(1, np.float32), target="cudasim")

@@ -29,6 +29,8 @@ class Artifact:
     fn: Callable[..., Any]
     arguments: Mapping[str, Any]
     """By parameter: an IR type (or tuple of them) or a `Constexpr`."""
+    debug: bool = False
+    """Whether CUDA code checks device asserts; the other targets always do."""
     traced: Function = field(init=False)
     captured: Captured = field(init=False)
 
@@ -54,7 +56,7 @@ class Artifact:
         """The CUDA source. Raises CompileValueError where the lane rule is not defined."""
         from ..targets.cuda import generate
 
-        return generate(self.function)
+        return generate(self.function, debug=self.debug)
 
     @cached_property
     def _native(self) -> dict[bool, Any]:

@@ -115,7 +115,8 @@ class JITFunction(KernelInterface):
         if inspect.isasyncgenfunction(fn) or inspect.iscoroutinefunction(fn):
             raise CompileTypeError(f"{fn.__name__}: `async def` cannot be a kernel")
         self.fn = fn
-        self.version, self.debug, self.noinline = version, debug, noinline
+        self.version, self.noinline = version, noinline
+        self.debug = os.environ.get("TRITON_DEBUG") == "1" if debug is None else debug
         self.launch_metadata = launch_metadata
         self.params = parameters(fn, set(do_not_specialize or ()))
         self.arg_names = [parameter.name for parameter in self.params]
@@ -185,7 +186,7 @@ class JITFunction(KernelInterface):
     def _launch(
         self, values: tuple[Any, ...], grid: Any, warmup: bool, options: Mapping[str, Any]
     ) -> Launch:
-        plan = self._plan(values)
+        plan = self._plan(values, bool(options.get("debug", self.debug)))
         artifact = plan.artifact
         name = target_of(options.get("target"), plan.arrays)
         extents = None if warmup else grid_of(grid, lambda: dict(zip(self.arg_names, values)))
@@ -196,13 +197,13 @@ class JITFunction(KernelInterface):
             execute(artifact, name, extents, plan.arguments(values))
         return Launch(artifact, None if warmup else name, extents)
 
-    def _plan(self, values: tuple[Any, ...]) -> Plan:
+    def _plan(self, values: tuple[Any, ...], debug: bool) -> Plan:
         """How to launch with arguments like these, in the order of the parameters."""
-        key = tuple([piece(value) for piece, value in zip(self._pieces, values)])
+        key = (debug, *[piece(value) for piece, value in zip(self._pieces, values)])
         plan = self._plans.get(key)
         if plan is not None and plan.artifact.captured.changed() is None:
             return plan
-        arrays, artifact = self.compiled(values)
+        arrays, artifact = self.compiled(values, debug)
         types = enumerate(artifact.arguments.values())
         runtime = tuple(i for i, ty in types if not isinstance(ty, Constexpr))
         makers = converters(artifact.types, [values[i] for i in runtime])
@@ -216,13 +217,13 @@ class JITFunction(KernelInterface):
             self._plans[key] = plan
         return plan
 
-    def compiled(self, values: Sequence[Any]) -> tuple[Any, Artifact]:
+    def compiled(self, values: Sequence[Any], debug: bool = False) -> tuple[Any, Artifact]:
         """The artifact for arguments in the order of the parameters, made if there is none."""
         named = list(zip(self.params, values))
         arrays = [(p.name, value) for p, value in named if not p.is_constexpr]
         family = one_family(arrays)
         types: dict[str, Any] = {}
-        key: list[Any] = []
+        key: list[Any] = [debug]
         for parameter, value in named:
             if parameter.is_constexpr:
                 key.append(constexpr_key(parameter.name, value))
@@ -232,7 +233,7 @@ class JITFunction(KernelInterface):
                 key.append(_type_key(parameter.name, types[parameter.name]))
         artifact = self.artifacts.get(tuple(key))
         if artifact is None or artifact.captured.changed() is not None:
-            artifact = self.artifacts[tuple(key)] = Artifact(self.fn, types)
+            artifact = self.artifacts[tuple(key)] = Artifact(self.fn, types, debug)
         return family, artifact
 
 
