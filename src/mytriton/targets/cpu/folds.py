@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...ir.nodes import Const, Op, Region
@@ -92,9 +92,10 @@ def combine(work: Work, nest: Nest, region: Region, forms: Sequence[Form]) -> li
 def run_region(
     emitter: FunctionEmitter, nest: Nest, region: Region, scalars: Sequence[Reg]
 ) -> list[Reg]:
-    """A region of scalars at the end of the innermost code."""
+    """A region of scalars at the end of the innermost code, which is level 0 of its own nests."""
     code, level = nest.codes[-1], len(nest.codes) - 1
-    emitter.writer.scalars.update(zip(region.params, scalars, strict=True))
+    given = [replace(reg, level=0) for reg in scalars]
+    emitter.writer.scalars.update(zip(region.params, given, strict=True))
     emitter.emit(code, region, emitter.plan(region))
     inner = Nest(emitter.writer, [code])
     found = [emitter.register(inner, result) for result in region.results]
