@@ -8,6 +8,7 @@ becomes a reduction and a scalar one, an element-wise function without control f
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from ...ir.build import BRANCH, LOOP, Builder, using
@@ -26,6 +27,7 @@ from ...ir.types import (
     element_of,
     shape_of,
 )
+from ...passes.facts import Table, facts
 from .induction import Moved, find
 from .operands import scalar_at
 from .rows import has_instruction
@@ -38,9 +40,15 @@ LOOPS = {"for": 3, "while": 0}
 class Expander:
     """Rebuilds a function op by op; `known` maps old values to new ones."""
 
-    def __init__(self) -> None:
+    def __init__(self, original: Function) -> None:
+        self.original = original
         self.builder = Builder(where=())
         self.known: Map = {}
+
+    @cached_property
+    def facts(self) -> Table:
+        """What is known of the original's values, for the few functions that ask."""
+        return facts(self.original)
 
     def function(self, function: Function) -> Function:
         with using(self.builder):
@@ -257,13 +265,28 @@ def _dot(expander: Expander, op: Op, operands: list[Operand]) -> tuple[Operand, 
     return (total.to(target).value,)
 
 
+def _gather(expander: Expander, op: Op, operands: list[Operand]) -> tuple[Operand, ...] | None:
+    """An index outside the block takes the nearest element instead: nothing else is read."""
+    source, index = op.operands
+    assert source is not None
+    assert index is not None
+    known, last = expander.facts.of(index), shape_of(source.ty)[op.attrs["axis"]] - 1
+    element = element_of(index.ty)
+    assert isinstance(element, ScalarType)
+    if known.low is not None and known.high is not None and known.low >= 0 and known.high <= last:
+        return None
+    inside = Expr(operands[1]).maximum(0).minimum(min(last, element.max_int))
+    return expander.builder.emit("gather", [operands[0], inside.value], dict(op.attrs))
+
+
 SPECIAL: dict[str, Callable[[Expander, Op, list[Operand]], tuple[Operand, ...] | None]] = {
     "assert": _assert,
     "dot": _dot,
+    "gather": _gather,
     "map": _map,
 }
 
 
 def expand(function: Function) -> Function:
     """The function in ops that LLVM has."""
-    return Expander().function(function)
+    return Expander(function).function(function)
