@@ -86,8 +86,11 @@ def _len(value: Any) -> Any:
     return builtins.len(unwrap(value))
 
 
-def _print(*args: Any, sep: str = " ", **kwargs: Any) -> None:
-    """Shows the values once a program, when the kernel runs."""
+def _print(*args: Any, sep: str = " ", hex: bool = False, **kwargs: Any) -> None:
+    """Shows the values once a program, when the kernel runs; ints in base 16 with hex.
+
+    The interpreter's eager driver calls Python's print, which knows no hex.
+    """
     builder = current()
     if kwargs.get("file") is not None or builder.eager:
         builtins.print(*args, sep=sep, **kwargs)
@@ -98,12 +101,16 @@ def _print(*args: Any, sep: str = " ", **kwargs: Any) -> None:
         if isinstance(value, tensor):
             values.append(value.handle)
         elif values:
-            builder.emit("print", values, {"prefix": "".join(text + sep for text in texts)})
+            _emit_print(values, "".join(text + sep for text in texts), hex)
             texts, values = [builtins.str(value)], []
         else:
             texts.append(builtins.str(value))
     prefix = "".join(text + sep for text in texts) if values else sep.join(texts)
-    builder.emit("print", values, {"prefix": prefix})
+    _emit_print(values, prefix, hex)
+
+
+def _emit_print(values: list[Any], prefix: str, hex: bool) -> None:
+    current().emit("print", values, {"prefix": prefix, "hex": builtins.bool(unwrap(hex))})
 
 
 BUILTINS: Mapping[Any, Callable[..., Any]] = {

@@ -18,6 +18,7 @@ from ..ir.nodes import Operand
 from ..ir.types import I32, element_of, shape_of
 from ..language import semantics
 from ..language.constexpr import unwrap
+from ..language.debug import StaticAssertionError
 from ..language.loops import condition as advised_condition
 from ..language.loops import range as advised_range
 from ..language.tensor import tensor
@@ -188,13 +189,14 @@ class Control:
         value = unwrap(value)
         if isinstance(value, tensor):
             known = None if value.shape else current().known(value.handle)
-            if known is None:
+            if known is None or current().eager:
                 handle = semantics.truth(value)
                 current().emit("assert", [handle, None], {"message": str(unwrap(message))})
                 return
             value = known
         if not value:
-            raise AssertionError(message) if message != "" else AssertionError()
+            given = unwrap(message)
+            raise StaticAssertionError(f"assert failed{f': {given}' if given != '' else ''}")
 
     def refuse(self, what: str, instead: str) -> None:
         raise CompileError(f"`{what}` is not supported in a kernel: {instead}")

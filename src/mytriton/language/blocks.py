@@ -37,14 +37,14 @@ class PropagateNan(enum.Enum):
 def constant_int(value: Any, what: str) -> int:
     """An int known while the kernel is compiled. Raises CompileTypeError otherwise."""
     value = unwrap(value)
-    if isinstance(value, tensor):
-        value = semantics.known(value)
-    if isinstance(value, float) or not hasattr(value, "__index__"):
+    found: Any = semantics.known(value) if isinstance(value, tensor) else value
+    if isinstance(found, float) or not hasattr(found, "__index__"):
+        runtime = isinstance(value, tensor) and found is None
+        given = f"a value of type {value.type}, known only at run time" if runtime else repr(found)
         raise CompileTypeError(
-            f"{what} must be an int known when the kernel is compiled (a tl.constexpr), got"
-            f" {value!r}"
+            f"{what} must be an int known when the kernel is compiled (a tl.constexpr), got {given}"
         )
-    return operator.index(value)
+    return operator.index(found)
 
 
 def shape_argument(shape: Sequence[Any] | Any) -> tuple[int, ...]:

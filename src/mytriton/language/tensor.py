@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from ..errors import CompileTypeError, CompileValueError
 from ..ir.build import current, emit, tracing
 from ..ir.nodes import Operand
-from ..ir.types import BOOL, Element, Type, element_of, shape_of
+from ..ir.types import BOOL, Element, PointerType, Type, element_of, shape_of
 from . import semantics
 from .constexpr import unwrap
 
@@ -227,10 +227,44 @@ class tensor:
     def __getitem__(self, index: Any) -> tensor:
         return tensor(_indexed(self, index))
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        instead = (
+            "store through it: tl.store(pointer + index, value)"
+            if isinstance(self.dtype, PointerType)
+            else "choose element by element: tl.where(tl.arange(0, extent) == index, value, block)"
+        )
+        raise CompileTypeError(f"a tensor of type {self.type} cannot be assigned to; {instead}")
+
+    # -- what other libraries' functions ask of an array
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return _foreign("NumPy")
+
+    __array_ufunc__ = None
+    """NumPy's numbers leave operators to the tensor."""
+
+    def __array_function__(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        return _foreign(f"np.{getattr(function, '__name__', function)}")
+
+    @classmethod
+    def __torch_function__(cls, function: Any, *args: Any, **kwargs: Any) -> Any:
+        return _foreign(f"torch.{getattr(function, '__name__', function)}")
+
+
+def _foreign(name: str) -> Any:
+    raise CompileTypeError(
+        f"{name} works on arrays in memory, not on the tensors of a kernel; use the functions of tl"
+        " and tl.math"
+    )
+
 
 def _indexed(value: tensor, index: Any) -> Operand:
     """One slice for the constant parts, one reshape for new and dropped axes."""
     index = unwrap(index)
+    if isinstance(value.type, PointerType) and index is not None:
+        raise CompileTypeError(
+            f"a pointer ({value.type}) cannot be indexed; read it with tl.load(pointer + index)"
+        )
     items = _full_index(index if isinstance(index, tuple) else (index,), value.shape)
     starts, extents, result = [], [], []
     axes = iter(value.shape)

@@ -21,6 +21,7 @@ import numpy as np
 from ..errors import CompileError, CompileTypeError, CompileValueError
 from ..frontend.trace import Constexpr
 from ..ir.nodes import Function, Op
+from ..ir.types import I32
 from ..targets.memory import Argument, Buffer, any_overlap
 from .arguments import Described
 from .cache import Artifact
@@ -105,6 +106,10 @@ def grid_of(grid: Any, meta: Callable[[], Mapping[str, Any]]) -> Grid:
         if not whole or extent <= 0:
             raise CompileValueError(
                 f"invalid launch grid: {given!r}; {extent!r} is not a positive int"
+            )
+        if extent > I32.max_int:
+            raise CompileValueError(
+                f"invalid launch grid: {given!r}; {extent!r} programs do not fit int32"
             )
     x, y, z = (*map(int, extents), 1, 1)[:3]
     return x, y, z
