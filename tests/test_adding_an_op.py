@@ -1,4 +1,4 @@
-"""What docs/adding-an-op.md says is true: its row, added to a copy of the package, is a whole op."""
+"""What docs/adding-an-op.md says is true: its row, added to a copy of the package, is an op."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 
-PROGRAM = '''
+PROGRAM = """
 import numpy as np
 import mytriton as triton
 import mytriton.language as tl
@@ -34,7 +34,7 @@ for target in TARGETS:
 _, ssa, cuda = kernel[(4,)](x, y, out, 1000, BLOCK=256)
 assert "example_op %" in str(ssa), ssa
 assert "* v" in cuda, cuda
-'''
+"""
 
 
 def test_a_row_alone_adds_an_op_to_the_language_and_all_targets(tmp_path: Path) -> None:

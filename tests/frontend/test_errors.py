@@ -56,6 +56,24 @@ def shapes(x, n):
     tl.store(x + c, 1.0)
 
 
+@wrong("`load` cannot stand in a function of single elements")
+def load_in_a_map(x, n):
+    def more(value):
+        return value + tl.load(x)  # wrong
+
+    lanes = tl.arange(0, 8)
+    tl.store(x + lanes, tl.map_elementwise(more, tl.load(x + lanes)))
+
+
+@wrong("`assert` cannot stand in a function of single elements")
+def assert_in_a_reduce(x, n):
+    def larger(a, b):
+        tl.device_assert(a == b, "same")  # wrong
+        return tl.maximum(a, b)
+
+    tl.store(x, tl.reduce(tl.load(x + tl.arange(0, 8)), 0, larger))
+
+
 @wrong("float", "ints or bools")
 def bitwise_on_floats(x, n):
     a = tl.load(x)

@@ -20,9 +20,9 @@ from .nodes import Const, Function, Op, Operand, Param, Region, Value
 from .ops import REQUIRED, TABLE, Effect, Mismatch, Row
 from .types import Type
 
-LOOP, BRANCH, TRIAL = "loop", "branch", "trial"
-"""The kinds of region under construction: ops may be hoisted out of a loop; not out of a branch or
-a trial."""
+LOOP, BRANCH, FUNCTION, TRIAL = "loop", "branch", "function", "trial"
+"""The kinds of region under construction: ops may be hoisted out of a loop, not out of the others;
+a function (of a reduction, scan or map) has no effects."""
 
 
 @dataclass
@@ -110,7 +110,17 @@ class Builder:
         known = fold(name, operands, full, types[0] if types else None)
         if known is not None:
             return (known,)
+        self.permit(row)
         return self._place(row, tuple(operands), types, full, regions).results
+
+    def permit(self, row: Row) -> None:
+        """Raises CompileTypeError for an op that has an effect, inside a function of elements."""
+        if row.effect is not Effect.PURE and any(s.kind == FUNCTION for s in self.scopes):
+            raise CompileTypeError(
+                f"`{row.name}` cannot stand in a function of single elements, which are combined in"
+                " no fixed order; use it before or after, on blocks",
+                self.where,
+            )
 
     def adopt(self, op: Op) -> tuple[Operand, ...]:
         """The results of an op that exists, shared and placed as if it were emitted now."""

@@ -26,6 +26,28 @@ def own_effect(op: Op) -> Effect:
     return Effect.WRITE if fresh else TABLE[op.name].effect
 
 
+def touches(op: Op) -> bool:
+    """Whether the op's first operand is the address that it reads or writes."""
+    row = TABLE[op.name]
+    return row.effect is not Effect.PURE and row.operands[:1] == ("ptr",)
+
+
+def is_meeting(op: Op) -> bool:
+    """Whether the op is one by which programs meet: an atomic, or a load that must see what others
+    store."""
+    return touches(op) and bool(op.types) and own_effect(op) is Effect.WRITE
+
+
+def is_waiting(op: Op) -> bool:
+    """Whether the op is a loop that may wait for another program: by it programs meet, or its
+    condition reads memory."""
+    if op.name != "while":
+        return False
+    if any(map(touches, walk(op.regions[0]))):
+        return True
+    return any(is_meeting(inner) for region in op.regions for inner in walk(region))
+
+
 class Effects(dict[Op, Effect]):
     """`effect`, computed once an op: `effects[op]`."""
 

@@ -293,11 +293,13 @@ ATOMICS = {
     "xchg": "iufp",
 }
 """The kinds of element each atomic read-modify-write is defined for."""
+ATOMIC_ROWS = {name: name for name in ("add", "and", "or", "xor")}
+ATOMIC_ROWS |= {"max": "maximum", "min": "minimum"}
+"""The element-wise row that says what an atomic makes of the old value and the operand; `xchg`
+takes the operand."""
 
 _HINTS = {"cache": "", "eviction": ""}
 _SYNC = {"sem": "acq_rel", "scope": "gpu"}
-
-
 _AXIS = {"axis": REQUIRED}
 _SHAPE = {"shape": REQUIRED}
 _WRITE = Effect.WRITE

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import CompileTypeError, CompileValueError
-from ..ir.build import BRANCH, current, emit
+from ..ir.build import FUNCTION, current, emit
 from ..ir.nodes import Operand, Param, Region
 from ..ir.types import element_of
 from . import semantics
@@ -42,7 +42,7 @@ def _region(function: Combine, params: Sequence[Param], elements: Sequence[Any])
             for r, e in zip(results, wanted)
         ]
 
-    return current().region(BRANCH, params, body)
+    return current().region(FUNCTION, params, body)
 
 
 def _combiner(combine_fn: Combine, operands: Sequence[Operand]) -> Region:

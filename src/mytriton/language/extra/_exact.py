@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import CompileTypeError
+from ...ir.elementary.directed import MODES
 from ...ir.ops import TABLE
 from ...ir.types import F32, F64, I32, I64, U32, U64, ScalarType
 from ..blocks import cast, full, where
@@ -35,7 +36,7 @@ def _stepped(mode: str, nearest: tensor, dropped: Any) -> tensor:
     return {"rn": nearest, "rd": down, "ru": up, "rz": inward}[mode]
 
 
-_WORDS = {"rn": "to nearest even", "rd": "down", "ru": "up", "rz": "toward zero"}
+_WORDS = {"rn": "to nearest even", **MODES}
 
 
 def _overflow(mode: str, nearest: tensor, row: ScalarType) -> tensor:
@@ -46,7 +47,6 @@ def _overflow(mode: str, nearest: tensor, row: ScalarType) -> tensor:
     return where(nearest > 0, positive, negative)
 
 
-_OPERATIONS = {"add": 2, "sub": 2, "mul": 2, "div": 2, "fma": 3, "sqrt": 1, "rcp": 1}
 _NEAREST: dict[str, Callable[..., Any]] = {
     "add": lambda x, y: x + y,
     "sub": lambda x, y: x - y,
@@ -58,17 +58,20 @@ _NEAREST: dict[str, Callable[..., Any]] = {
 }
 
 
-def _directed(name: str, mode: str, arity: int) -> Callable[..., tensor]:
+def _directed(name: str, mode: str) -> Callable[..., tensor]:
     compute = _NEAREST[name] if mode == "rn" else function_of(TABLE[f"{name}_{mode}"])
+    row = TABLE[f"{name}_rd"].element
+    assert row is not None
+    arity = row.arity
 
     @builtin
     def function(*args: Any) -> tensor:
         if len(args) != arity:
             raise CompileTypeError(f"{name}_{mode} takes {arity} arguments, got {len(args)}")
         values = together(*args, name=name)
-        row: Any = values[0].dtype
-        if row not in (F32, F64):
-            raise CompileTypeError(f"{name}_{mode}: f32 or f64 needed, got {row.name}")
+        element: Any = values[0].dtype
+        if element not in (F32, F64):
+            raise CompileTypeError(f"{name}_{mode}: f32 or f64 needed, got {element.name}")
         result: tensor = compute(*values)
         return result
 
@@ -78,9 +81,7 @@ def _directed(name: str, mode: str, arity: int) -> Callable[..., tensor]:
 
 
 DIRECTED: dict[str, Callable[..., tensor]] = {
-    f"{name}_{mode}": _directed(name, mode, arity)
-    for name, arity in _OPERATIONS.items()
-    for mode in _WORDS
+    f"{name}_{mode}": _directed(name, mode) for name in _NEAREST for mode in _WORDS
 }
 """add_rd … rcp_rz, by name."""
 

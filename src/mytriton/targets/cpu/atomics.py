@@ -12,6 +12,7 @@ from typing import Any
 
 from ...ir.nodes import Op
 from ...ir.ops import TABLE
+from ...ir.structural import ATOMIC_ROWS
 from ...ir.types import Element, ScalarType, element_of, shape_of
 from . import access, rows
 from .casts import decode, encode
@@ -25,8 +26,6 @@ from .virtual import Index, evaluate, fit, unit_of
 
 INSTRUCTIONS = {"add": "add", "and": "and", "or": "or", "xor": "xor", "xchg": "xchg"}
 ENDS = {("max", "i"): "max", ("min", "i"): "min", ("max", "u"): "umax", ("min", "u"): "umin"}
-ROWS = {"add": "add", "max": "maximum", "min": "minimum"}
-"""The row that a float atomic combines by."""
 
 Act = Callable[[Nest, Reg], Reg]
 """Does the atomic at an address, at the end of the innermost code; returns the old value's bits."""
@@ -64,7 +63,7 @@ def _modify(op: Op, element: ScalarType, value: Reg) -> Act:
     if kind == "xchg" or element.kind != "f":
         instruction = INSTRUCTIONS.get(kind) or ENDS[kind, element.kind]
         return lambda nest, address: _instruction(nest, instruction, element, address, value)
-    return lambda nest, address: _swap_loop(nest, ROWS[kind], element, address, value)
+    return lambda nest, address: _swap_loop(nest, ATOMIC_ROWS[kind], element, address, value)
 
 
 def _instruction(nest: Nest, instruction: str, element: Element, address: Reg, value: Reg) -> Reg:

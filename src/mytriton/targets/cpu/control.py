@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...ir.effects import is_waiting
 from ...ir.nodes import Op, Operand, Param, Region
 from ...ir.types import element_of, shape_of
 from . import affine
@@ -17,7 +18,7 @@ from .code import Code, Reg, const
 from .nest import Home, Nest
 from .region import WHOLE, FunctionEmitter
 from .types import register
-from .waiting import WAIT, is_waiting
+from .waiting import WAIT
 
 
 @dataclass

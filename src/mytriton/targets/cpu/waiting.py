@@ -16,8 +16,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import KernelError
-from ...ir.nodes import Function, Op, walk
-from ...ir.ops import attribute
+from ...ir.effects import is_waiting
+from ...ir.nodes import Function, walk
 from .pool import Arena
 
 PATIENCE = 5.0
@@ -45,25 +45,6 @@ yield:
 """Gives up the processor; true when the launch has been stopped. Offsets are those of
 `module.JOB`.
 """
-
-
-def is_meeting(op: Op) -> bool:
-    """Whether the op is one by which programs meet."""
-    if op.name == "load":
-        return bool(attribute(op, "volatile")) or attribute(op, "cache") == ".cv"
-    return op.name in ("atomic", "atomic_cas")
-
-
-def is_waiting(op: Op) -> bool:
-    """Whether a loop may wait for another program: it meets others, or its condition reads
-    memory.
-    """
-    if op.name != "while":
-        return False
-    test = op.regions[0]
-    return any(inner.name == "load" for inner in walk(test)) or any(
-        is_meeting(inner) for region in op.regions for inner in walk(region)
-    )
 
 
 def waits(function: Function) -> bool:

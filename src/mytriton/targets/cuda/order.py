@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 
+from ...ir.effects import touches
 from ...ir.nodes import Const, Op, Operand, Param, Region, Value, walk
 from ...ir.types import VectorType, element_of, shape_of
 
@@ -74,11 +75,7 @@ class Order:
         inner = [*regions, *(region for op in ops for region in op.regions)]
         variant: set[Value | Param] = {param for region in inner for param in region.params}
         variant.update(value for op in ops for value in op.results)
-        turn = [
-            self.access(op.operands[0], writes=op.name != "load")
-            for op in ops
-            if op.name in TOUCHES
-        ]
+        turn = [self.access(op.operands[0], writes=op.name != "load") for op in ops if touches(op)]
         due = any(late.clashes(early, variant) for late in self.pending for early in turn)
         if due:
             self.clear()
@@ -100,7 +97,7 @@ class Order:
         if op is not None and op.name == "addptr":
             roots, place = self.address(op.operands[0])
             return roots, (*place, op.operands[1])
-        if op is not None and op.name in ("broadcast", "hint", "reshape"):
+        if op is not None and op.name in SAME:
             return self.address(op.operands[0])
         return self._mixed(pointer), (pointer,)
 
@@ -134,7 +131,8 @@ def united(several: Sequence[Roots]) -> Roots:
     return union
 
 
-TOUCHES = ("load", "store", "atomic", "atomic_cas")
+SAME = ("broadcast", "reshape", "hint")
+"""Ops that leave each lane with the value it has."""
 SOURCES: dict[str, Callable[[Op, int], Sequence[Operand]]] = {
     "select": lambda op, index: op.operands[1:],
     "cast": lambda op, index: op.operands,

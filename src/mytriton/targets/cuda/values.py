@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...ir.nodes import Const, Op, Operand, Param, Value, walk
+from ...ir.nodes import Const, Op, Operand, Param, Value
 from ...ir.ops import TABLE, Elementwise, attribute
 from ...ir.types import (
     F32,
@@ -24,7 +24,8 @@ from ...ir.types import (
     compute_type,
     element_of,
 )
-from .lane import CudaPtrRef, Lane, refuse, rule
+from .lane import CudaPtrRef, Lane, rule
+from .order import SAME
 from .spelling import is_small_float, local_type, memory_type
 
 AXES = ("x", "y", "z")
@@ -49,9 +50,6 @@ def arange(lane: Lane, op: Op) -> None:
     else:
         text = "threadIdx.x" if start == 0 else f"({start} + threadIdx.x)"
     lane.assign(op.results[0], text)
-
-
-SAME = ("broadcast", "reshape", "hint")
 
 
 @rule(*SAME)
@@ -253,10 +251,6 @@ def map_elements(lane: Lane, op: Op) -> None:
     (region,) = op.regions
     for param, operand in zip(region.params, op.operands):
         lane.values[param] = lane.operand(operand)
-    if any(
-        inner.name in ("load", "store", "atomic", "atomic_cas", "barrier") for inner in walk(region)
-    ):
-        refuse(lane, op)
     lane.body(region)
     for result, inner in zip(op.results, region.results):
         lane.assign(result, lane.expression(inner))

@@ -18,7 +18,7 @@ import numpy as np
 from ...ir.nodes import Op
 from ...ir.numeric import Array, round_to
 from ...ir.ops import attribute
-from ...ir.types import F32, ScalarType, element_of
+from ...ir.types import BF16, F32, ScalarType, element_of
 from .blocks import Arrays, Meaning, operand_type
 
 if TYPE_CHECKING:
@@ -83,8 +83,7 @@ def _histogram(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
 
 
 _TF32 = ScalarType("tf32", "tf32", "f", 19, 8, 10, 127, "ieee")
-_BF16 = ScalarType("bf16", "bf16", "f", 16, 8, 7, 127, "ieee")
-PARTS = {"tf32": (_TF32, 1), "tf32x3": (_TF32, 2), "bf16x3": (_BF16, 2), "bf16x6": (_BF16, 3)}
+PARTS = {"tf32": (_TF32, 1), "tf32x3": (_TF32, 2), "bf16x3": (BF16, 2), "bf16x6": (BF16, 3)}
 """How a precision cuts an f32 operand: the format of its parts and their number. Part i of the left
 operand meets part j of the right where i + j is less than that number: 1, 3 or 6 products."""
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...errors import KernelError
-from ...ir.nodes import Op, Region, walk
+from ...ir.effects import is_waiting
+from ...ir.nodes import Op
 from ...ir.numeric import Array
-from ...ir.ops import attribute
 from .blocks import Arrays, Meaning
 
 if TYPE_CHECKING:
@@ -31,29 +31,13 @@ def _for(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
 
 def _while(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
     test, body = op.regions
-    carried, waits = tuple(values), _waits(op.regions)
+    carried, waits = tuple(values), is_waiting(op)
     while program.run(test, carried)[0]:
         before, carried = carried, tuple(program.run(body, carried))
         same = all(map(_equal_bits, before, carried))
         if same or waits:
             program.pause(op.where, same)
     return carried
-
-
-def _waits(regions: tuple[Region, ...]) -> bool:
-    """Whether a loop may be waiting for other programs: it has an atomic, a volatile load, or a
-    condition that loads."""
-    if any(op.name == "load" for op in walk(regions[0])):
-        return True
-    return any(is_meeting(op) for region in regions for op in walk(region))
-
-
-def is_meeting(op: Op) -> bool:
-    """Whether the op is one by which programs meet: an atomic or a load that must see others'
-    stores."""
-    if op.name == "load":
-        return bool(attribute(op, "volatile")) or attribute(op, "cache") == ".cv"
-    return op.name in ("atomic", "atomic_cas")
 
 
 def _equal_bits(left: Array, right: Array) -> bool:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import KernelAssertionError
+from ...ir.effects import touches
 from ...ir.fold import evaluate
 from ...ir.nodes import Op
 from ...ir.numeric import Array, decode, encode, held_dtype, memory_dtype
 from ...ir.ops import TABLE, attribute
-from ...ir.structural import pointee
+from ...ir.structural import ATOMIC_ROWS, pointee
 from ...ir.types import Element, PointerType, element_of
 from ..show import show
 from .blocks import Arrays, Meaning, operand_type
@@ -25,17 +26,6 @@ from .memory import Lanes
 
 if TYPE_CHECKING:
     from .program import Program
-
-ATOMIC_ROWS = {
-    "add": "add",
-    "max": "maximum",
-    "min": "minimum",
-    "and": "and",
-    "or": "or",
-    "xor": "xor",
-}
-"""The element-wise row that says what a kind of atomic makes of the old value and the operand;
-`xchg` takes the operand."""
 
 
 def _lanes(program: Program, op: Op, pointer: Any, mask: Any) -> Lanes:
@@ -163,7 +153,7 @@ def leads_elsewhere(op: Op) -> bool:
     made = any(isinstance(element_of(ty), PointerType) for ty in op.types)
     if op.name in ("cast", "bitcast"):
         return made and not isinstance(element_of(operand_type(op, 0)), PointerType)
-    return made and op.name in ("load", "atomic", "atomic_cas")
+    return made and touches(op)
 
 
 MEANINGS: dict[str, Meaning] = {
