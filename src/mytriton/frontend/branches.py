@@ -7,6 +7,7 @@ what follows, so what it leaves unbound is filled with zeros instead of being an
 
 from __future__ import annotations
 
+import sys
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -51,8 +52,6 @@ class Branches:
 
     def other(self) -> tuple[Any, ...]:
         """Ends the first block: its values are kept, and the names as before the `if`."""
-        import sys
-
         frame = sys._getframe(1)
         self.left = snapshot(frame, self.site.names)
         self.left_exit = self.taken(frame)
@@ -70,8 +69,6 @@ class Branches:
 
     def join(self) -> tuple[Any, ...]:
         """Ends the second block; the values of the names after the `if`."""
-        import sys
-
         frame = sys._getframe(1)
         right = snapshot(frame, self.site.names)
         right_exit = self.taken(frame)

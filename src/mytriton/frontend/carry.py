@@ -14,9 +14,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import CompileError
+from ..errors import CompileError, CompileTypeError
+from ..ir.build import emit
 from ..ir.nodes import Const, Operand
-from ..ir.types import ScalarType, Type, element_of, shape_of
+from ..ir.types import I64, PointerType, ScalarType, Type, element_of, shape_of
 from ..language.constexpr import constexpr
 from ..language.semantics import natural, number_as, operand
 from ..language.tensor import tensor
@@ -173,14 +174,9 @@ def zero_like(leaf: Any) -> Any:
     use."""
     if not is_dynamic(leaf):
         return leaf
-    from ..ir.build import emit
-    from ..ir.types import PointerType
-
     ty = handle(leaf).ty  # type: ignore[union-attr]
     element, shape = element_of(ty), shape_of(ty)
     if isinstance(element, PointerType):
-        from ..ir.types import I64
-
         value: Operand = emit("cast", Const(0, I64), to=element)
     else:
         value = number_as((element.kind == "f" and 0.0) or 0, element)
@@ -189,7 +185,5 @@ def zero_like(leaf: Any) -> Any:
 
 def conflict(name: str, what: str, left: str, right: str, advice: str) -> CompileError:
     """The error of a name that is two things."""
-    from ..errors import CompileTypeError
-
     subject = "the returned value" if name == "$value" else f"`{name}`"
     return CompileTypeError(f"{subject} {what}: {left}, and {right}; {advice}")

@@ -28,7 +28,7 @@ from ..errors import (
 )
 from ..ir.build import Builder, current, using
 from ..ir.nodes import Function, Param
-from ..ir.types import PointerType, ScalarType, Type
+from ..ir.types import Element, Type, parse_type
 from ..language.constexpr import const, constexpr, unwrap
 from ..language.tensor import tensor
 
@@ -252,19 +252,8 @@ def _constexpr_argument(function: Callable[..., Any], name: str, value: Any) -> 
     return known
 
 
-POINTERS = "*"
-
-
-def annotated_type(annotation: Any) -> ScalarType | PointerType | None:
+def annotated_type(annotation: Any) -> Element | None:
     """The type that an annotation other than constexpr and const demands, if any."""
-    from ..ir.types import BY_IR_NAME, BY_TRITON_NAME
-
-    if isinstance(annotation, (ScalarType, PointerType)):
+    if isinstance(annotation, Element):
         return annotation
-    if not isinstance(annotation, str):
-        return None
-    text = annotation.split(".")[-1]
-    if text.startswith(POINTERS):
-        element = annotated_type(text[1:].removeprefix("k"))
-        return PointerType(element, text.startswith("*k")) if element else None
-    return BY_TRITON_NAME.get(text) or BY_IR_NAME.get(text)
+    return parse_type(annotation.split(".")[-1]) if isinstance(annotation, str) else None

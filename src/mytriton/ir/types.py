@@ -309,6 +309,7 @@ SCALARS: tuple[ScalarType, ...] = (
 )
 BY_IR_NAME = {row.ir: row for row in SCALARS}
 BY_TRITON_NAME = {row.name: row for row in SCALARS}
+"""The element types by their names in the SSA text, and in Triton."""
 BOOL, I8, I16, I32, I64, U8, U16, U32, U64 = SCALARS[:9]
 F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, F8E4M3B15, F16, BF16, F32, F64 = SCALARS[9:]
 
@@ -331,6 +332,16 @@ def with_shape(element: Element, shape: tuple[int, ...]) -> Type:
 def with_element(ty: Type, element: Element) -> Type:
     """The type of the same shape with another element type."""
     return with_shape(element, shape_of(ty))
+
+
+def parse_type(text: str) -> Element | None:
+    """The type that a text names: `fp32` or `float32`, `f32`, `*fp32`, `*kfp32` (const); None where
+    it names none."""
+    if text.startswith("*"):
+        element = parse_type(text[1:].strip().removeprefix("k"))
+        return PointerType(element, text.startswith("*k")) if element else None
+    short = text.replace("float", "fp").replace("bfp", "bf")
+    return BY_TRITON_NAME.get(text) or BY_TRITON_NAME.get(short) or BY_IR_NAME.get(text)
 
 
 def compute_type(element: ScalarType) -> ScalarType:

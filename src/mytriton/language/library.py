@@ -10,7 +10,18 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ir.types import BF16, F32, I32, U32, Element, ScalarType
-from .blocks import axis_argument, cast, constant_int, fdiv, maximum, minimum, to_tensor, where
+from .blocks import (
+    arange,
+    axis_argument,
+    broadcast_to,
+    cast,
+    constant_int,
+    fdiv,
+    maximum,
+    minimum,
+    to_tensor,
+    where,
+)
 from .constexpr import builtin, unwrap
 from .dtypes import as_dtype
 from .math import FUNCTIONS
@@ -265,8 +276,6 @@ def argsort(x: Any, dim: Any = None, descending: Any = False) -> tensor:
 
 
 def _index_along(x: tensor, axis: int) -> tensor:
-    from .blocks import arange, broadcast_to
-
     extent = x.shape[axis]
     along = tuple(extent if i == axis else 1 for i in range(len(x.shape)))
     return broadcast_to(reshape(arange(0, extent), along), x.shape)

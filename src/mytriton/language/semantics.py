@@ -255,7 +255,7 @@ def bitcast(value: Operand, element: Element) -> Operand:
     return emit("bitcast", value, to=element)
 
 
-def truth(value: Any, what: str = "condition") -> Operand:
+def truth(value: Any) -> Operand:
     """The value as bool: `!= 0` of numbers and pointers."""
     given = plain(value)
     if is_number(given):

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from ..errors import CompileTypeError, CompileValueError
 from ..ir.build import current, emit, tracing
 from ..ir.nodes import Operand
-from ..ir.types import BOOL, Element, PointerType, Type, element_of, shape_of
+from ..ir.types import Element, PointerType, Type, element_of, shape_of
 from . import semantics
 from .constexpr import unwrap
 
@@ -328,7 +328,3 @@ def member(function: F) -> F:
 def wrap(results: tuple[Operand, ...]) -> Any:
     """One tensor, or a tuple of them."""
     return tensor(results[0]) if len(results) == 1 else tuple(map(tensor, results))
-
-
-def is_bool(value: tensor) -> bool:
-    return value.dtype == BOOL

@@ -1,8 +1,8 @@
 """What is done to a traced function before a target gets it.
 
-One idea: the body of `optimize` is the table of contents of this package. Every pass takes and
-gives a function with regions and keeps its meaning; with MYTRITON_CHECK=1 the verifier runs after
-each and names the pass whose result it refuses.
+One idea: `PASSES` is the table of contents of this package. Every pass takes and gives a function
+with regions and keeps its meaning; with MYTRITON_CHECK=1 the verifier runs after each and names the
+pass whose result it refuses.
 """
 
 from __future__ import annotations

@@ -48,10 +48,3 @@ def aggregate(cls: type[T]) -> type[T]:
     """
     own = "__init__" in cls.__dict__
     return dataclasses.dataclass(init=not own, eq=False, repr=False)(cls)
-
-
-def aggregate_replace(instance: Any, **changes: Any) -> Any:
-    """A copy of an aggregate with some fields changed."""
-    made = object.__new__(type(instance))
-    made.__dict__.update(instance.__dict__, **changes)
-    return made

@@ -1,1 +1,1 @@
-""""""
+"""The command line, and what helps people who write kernels."""

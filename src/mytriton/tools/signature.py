@@ -16,7 +16,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-from ..ir.types import BY_IR_NAME, BY_TRITON_NAME, F32, I32, PointerType, Type
+from ..ir.types import F32, I32, PointerType, parse_type
 
 ADDRESSED = re.compile(r"load|store|atomic_\w+|make_block_ptr|make_tensor_descriptor")
 ITEM = re.compile(r"\s*(\w+)\s*[=:]\s*([^,()]+|\([^()]*\))\s*(?:,|$)")
@@ -24,15 +24,6 @@ ITEM = re.compile(r"\s*(\w+)\s*[=:]\s*([^,()]+|\([^()]*\))\s*(?:,|$)")
 
 class SignatureError(ValueError):
     """The text is not a signature of the kernel; says which part, and what is allowed."""
-
-
-def parse_type(text: str) -> Type | None:
-    """`*fp32`, `fp32`, `i64`, `float32`, …; None where the text names no type."""
-    if text.startswith("*"):
-        element = parse_type(text[1:].strip())
-        return PointerType(element) if element is not None else None  # type: ignore[arg-type]
-    short = text.replace("float", "fp").replace("bfp", "bf")
-    return BY_TRITON_NAME.get(text) or BY_TRITON_NAME.get(short) or BY_IR_NAME.get(text)
 
 
 def parse_value(text: str) -> Any:

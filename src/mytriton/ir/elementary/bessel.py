@@ -22,7 +22,7 @@ from .trigonometric import cos, sin
 if TYPE_CHECKING:
     from ..expr import Expr
 
-INVERSE_PI = 2 / math.pi
+TWO_OVER_PI = 2 / math.pi
 
 
 def j0(x: Expr) -> Expr:
@@ -68,7 +68,7 @@ def _far(x: Expr, order: int) -> tuple[Expr, Expr]:
     q = polynomial(v, coefficients(f"bessel_q{order}", x)) / x
     s, c = sin(x), cos(x)
     cosine, sine = (c + s, s - c) if order == 0 else (s - c, -(c + s))
-    size = (INVERSE_PI * 0.5 / x).sqrt()
+    size = (TWO_OVER_PI * 0.5 / x).sqrt()
     return size * (p * cosine - q * sine), size * (p * sine + q * cosine)
 
 
@@ -93,7 +93,7 @@ def _second(x: Expr, order: int) -> Expr:
     inside = small.where(x, 8.0)
     logarithm = log(inside) * _near(inside, "j", order)
     pole = logarithm - 1.0 / inside if order else logarithm
-    near = pole.fma(INVERSE_PI, _near(inside, "y", order))
+    near = pole.fma(TWO_OVER_PI, _near(inside, "y", order))
     near = x.eq(0.0).where(-math.inf, near)
     return (x < 0.0).where(math.nan, small.where(near, far))
 

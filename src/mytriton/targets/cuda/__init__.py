@@ -1,8 +1,9 @@
 """The CUDA target: an optimised function as CUDA C++, compiled by NVRTC, launched through CuPy or
 simulated.
 
-source = generate(function)          # source.text, source.threads_per_block
-compile_nvrtc(source.text, "sm_80")  # needs no GPU launch(source, (4, 1, 1), arguments)
+    source = generate(function)             # source.text, source.threads_per_block
+    compile_nvrtc(source.text, "sm_80")     # needs no GPU
+    launch(source, (4, 1, 1), arguments)
 """
 
 from __future__ import annotations

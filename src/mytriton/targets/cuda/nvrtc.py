@@ -6,7 +6,6 @@ the numbered text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -58,7 +57,7 @@ def _nvrtc() -> Any:
 
 
 @cache
-def compile_nvrtc(text: str, arch: str = "sm_80", options: Sequence[str] = ()) -> Compiled:
+def compile_nvrtc(text: str, arch: str = "sm_80") -> Compiled:
     """The text compiled for an architecture (`sm_80`, `sm_90a`, …). Each text is compiled once a
     process.
 
@@ -67,7 +66,7 @@ def compile_nvrtc(text: str, arch: str = "sm_80", options: Sequence[str] = ()) -
     nvrtc = _nvrtc()
     program = _call(nvrtc.nvrtcCreateProgram, text.encode(), b"kernel.cu", 0, [], [])
     try:
-        flags = [f"--gpu-architecture={arch}".encode(), *(o.encode() for o in (*OPTIONS, *options))]
+        flags = [option.encode() for option in (f"--gpu-architecture={arch}", *OPTIONS)]
         (status,) = nvrtc.nvrtcCompileProgram(program, len(flags), flags)
         log = _text(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
         if int(status):
@@ -97,10 +96,3 @@ def _bytes(size: Any, read: Any, program: Any) -> bytes:
 
 def _text(size: Any, read: Any, program: Any) -> str:
     return _bytes(size, read, program).rstrip(b"\0").decode()
-
-
-def ptx_body(ptx: str) -> str:
-    """The instructions of a PTX text: without comments, directives of the file and blank lines."""
-    lines = (line.split("//")[0].rstrip() for line in ptx.splitlines())
-    start = (".version", ".target", ".address_size")
-    return "\n".join(line for line in lines if line.strip() and not line.startswith(start))
