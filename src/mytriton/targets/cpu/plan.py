@@ -7,7 +7,7 @@ schedule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 
 from ...ir.nodes import Op, Operand, Param, Region, Value, walk
@@ -16,7 +16,7 @@ from ...ir.types import shape_of
 from .alias import Aliases
 from .combine import independent
 from .operands import named, present, shape_at
-from .schedule import Reading, Scheduler, Sink, Stage, is_scalar, is_virtual
+from .schedule import Overtaken, Reading, Scheduler, Sink, Stage, is_scalar, is_virtual
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,19 @@ def plan(
     """Schedules a region. `carried`: the param whose home each result overwrites (of a loop's
     body).
     """
-    scheduler = Scheduler(region, aliases, kept)
+    known, early = tuple(kept), set[Value]()
+    while True:
+        try:
+            return attempt(Scheduler(region, aliases, known), region, carried, early)
+        except Overtaken as found:
+            assert found.load not in early, found.load
+            early.add(found.load)
+
+
+def attempt(
+    scheduler: Scheduler, region: Region, carried: tuple[Operand, ...], early: Container[Operand]
+) -> Plan:
+    """The plan that keeps the loads in `early` at their places in the program."""
     for op in region.ops[:-1]:
         if is_scalar(op):
             scheduler.add_scalar(op)
@@ -52,7 +64,7 @@ def plan(
             as_a_whole(scheduler, op)
         elif not shape_of(op.types[0]):
             extract(scheduler, op)
-        elif op.name == "load" and attribute(op, "volatile"):
+        elif op.name == "load" and (attribute(op, "volatile") or op.results[0] in early):
             scheduler.keep(op.results[0])
     slots, stages = yields(scheduler, region)
     in_place = {

@@ -122,6 +122,15 @@ def is_scalar(op: Op) -> bool:
     return not any(shape_of(ty) for ty in (*op.types, *(operand.ty for operand in operands)))
 
 
+@dataclass
+class Overtaken(Exception):
+    """A store was placed before a load that it comes after, and what the load needs is made later
+    still: the load must be kept at its own place in the program.
+    """
+
+    load: Value
+
+
 class Scheduler:
     """Makes the stages of one region. `outer` values are ready before it."""
 
@@ -290,18 +299,12 @@ class Scheduler:
 
     # -- sinks
 
-    def place(self, sink: Sink, last: int | None = None) -> Stage:
-        """Puts a sink into the earliest group that may take it, not after stage `last`; makes one
-        if there is none.
-        """
-        self.prepare(sink, last)
-        found = self.candidate(sink, last)
+    def place(self, sink: Sink) -> Stage:
+        """Puts a sink into the earliest group that may take it; makes one if there is none."""
+        self.prepare(sink, None)
+        found = self.candidate(sink, None)
         if found is not None:
             return self.join(found, sink)
-        first = self.first(sink)
-        if last is not None:
-            assert last >= first, f"no stage for {sink.kind} of shape {sink.shape}"
-            return self.join(self.insert(last), sink)
         late = [load for load in self.loads(sink.values) if self.overtaken(load)]
         for load in late:
             self.keep(load)
@@ -309,6 +312,26 @@ class Scheduler:
         if stage.heavy is not None:
             stage = self.stage(len(self.stages))
         return self.join(stage, sink)
+
+    def place_early(self, sink: Sink, value: Value) -> Stage:
+        """Puts the keep of a value before the stores that have overtaken its loads; where that
+        cannot be, its loads are kept by themselves. Raises Overtaken for one that cannot.
+        """
+        self.prepare(sink, self.last_stage(value))
+        last = self.last_stage(value)
+        if last is None:
+            return self.place(sink)
+        found = self.candidate(sink, last)
+        if found is not None:
+            return self.join(found, sink)
+        if self.first(sink) + bool(self.stages[last].scalars) <= last:
+            return self.join(self.insert(last), sink)
+        late = [x for x in self.loads((value,)) if x is not value and self.overtaken(x)]
+        if not late:
+            raise Overtaken(value)
+        for load in late:
+            self.keep(load)
+        return self.place_early(sink, value)
 
     def first(self, sink: Sink) -> int:
         """The first stage that the sink may stand in."""
@@ -414,9 +437,8 @@ class Scheduler:
             return
         assert isinstance(operand, Value)
         sink = Sink("keep", None, (operand,), shape_of(operand.ty), None, operand)
-        last = self.last_stage(operand)
-        stage = self.place(sink, last)
-        self.kept[operand] = stage
+        early = self.last_stage(operand) is not None
+        self.kept[operand] = self.place_early(sink, operand) if early else self.place(sink)
 
     def last_stage(self, value: Value) -> int | None:
         """The last stage where the value can be computed: no store has overtaken its loads; None:
