@@ -309,7 +309,14 @@ SCALARS: tuple[ScalarType, ...] = (
 )
 BY_IR_NAME = {row.ir: row for row in SCALARS}
 BY_TRITON_NAME = {row.name: row for row in SCALARS}
-"""The element types by their names in the SSA text, and in Triton."""
+BY_NAME = {
+    **BY_IR_NAME,
+    **BY_TRITON_NAME,
+    **{row.codegen_name(): row for row in SCALARS},
+    "i1": SCALARS[0],
+    "B": SCALARS[0],
+}
+"""The element types by their names: the SSA text's, Triton's, and all of these with NumPy's."""
 BOOL, I8, I16, I32, I64, U8, U16, U32, U64 = SCALARS[:9]
 F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, F8E4M3B15, F16, BF16, F32, F64 = SCALARS[9:]
 
@@ -340,8 +347,7 @@ def parse_type(text: str) -> Element | None:
     if text.startswith("*"):
         element = parse_type(text[1:].strip().removeprefix("k"))
         return PointerType(element, text.startswith("*k")) if element else None
-    short = text.replace("float", "fp").replace("bfp", "bf")
-    return BY_TRITON_NAME.get(text) or BY_TRITON_NAME.get(short) or BY_IR_NAME.get(text)
+    return BY_NAME.get(text)
 
 
 def compute_type(element: ScalarType) -> ScalarType:

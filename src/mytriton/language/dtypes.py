@@ -14,7 +14,7 @@ from ..errors import CompileTypeError
 from ..ir.types import (
     BF16,
     BOOL,
-    BY_IR_NAME,
+    BY_NAME,
     BY_TRITON_NAME,
     F8E4M3B15,
     F8E4M3FN,
@@ -40,6 +40,7 @@ from ..ir.types import (
     TypeQueries,
     VectorType,
     element_of,
+    parse_type,
     shape_of,
 )
 from .constexpr import constexpr, unwrap
@@ -66,20 +67,6 @@ class _Void(TypeQueries):
 
 
 void = _Void()
-
-_ALIASES = {
-    **BY_IR_NAME,
-    **BY_TRITON_NAME,
-    **{f"float{bits}": BY_TRITON_NAME[f"fp{bits}"] for bits in (16, 32, 64)},
-    **{f"float8{form}": BY_TRITON_NAME[f"fp8{form}"] for form in ("e4nv", "e5", "e4b8", "e5b16")},
-    **{f"u{bits}": BY_TRITON_NAME[f"uint{bits}"] for bits in (8, 16, 32, 64)},
-    "float8e4b15": F8E4M3B15,
-    "bfloat16": BF16,
-    "i1": BOOL,
-    "bool": BOOL,
-    "B": BOOL,
-}
-"""Every name a scalar type is known by: Triton's, the SSA text's, NumPy's."""
 
 
 class _TypeMaker(type):
@@ -116,7 +103,7 @@ class dtype(TypeQueries, metaclass=_TypeMaker):
     @staticmethod
     def is_dtype(type_str: str) -> bool:
         """Whether a scalar type has this name."""
-        return type_str in _ALIASES
+        return type_str in BY_NAME
 
 
 class pointer_type(dtype):
@@ -190,13 +177,9 @@ def as_dtype(value: Any) -> Element:
     value = unwrap(value)
     if isinstance(value, (ScalarType, PointerType, VectorType)):
         return element_of(value)
-    if isinstance(value, str):
-        if value.startswith("*k"):
-            return PointerType(as_dtype(value[2:]), const=True)
-        if value.startswith("*"):
-            return PointerType(as_dtype(value[1:]))
-        if value in _ALIASES:
-            return _ALIASES[value]
+    named = parse_type(value) if isinstance(value, str) else None
+    if named is not None:
+        return named
     raise CompileTypeError(f"a dtype such as tl.float32 is needed, got {value!r}")
 
 

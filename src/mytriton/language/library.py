@@ -26,7 +26,7 @@ from .constexpr import builtin, unwrap
 from .dtypes import as_dtype
 from .math import FUNCTIONS
 from .reduce import associative_scan, reduce, reduce_with_indices, sorted_along
-from .shapes import reshape
+from .shapes import laid_along
 from .tensor import member, tensor
 
 
@@ -276,9 +276,8 @@ def argsort(x: Any, dim: Any = None, descending: Any = False) -> tensor:
 
 
 def _index_along(x: tensor, axis: int) -> tensor:
-    extent = x.shape[axis]
-    along = tuple(extent if i == axis else 1 for i in range(len(x.shape)))
-    return broadcast_to(reshape(arange(0, extent), along), x.shape)
+    index = laid_along(arange(0, x.shape[axis]), axis, len(x.shape))
+    return broadcast_to(index, x.shape)
 
 
 @builtin

@@ -17,7 +17,7 @@ from ..ir.types import element_of
 from . import semantics
 from .blocks import arange, axis_argument, constant_int, to_tensor
 from .constexpr import builtin
-from .shapes import expand_dims, ravel, reshape
+from .shapes import expand_dims, laid_along, ravel, reshape
 from .tensor import member, tensor, wrap
 
 Combine = Callable[..., Any]
@@ -88,9 +88,8 @@ def reduce_with_indices(input: tensor, axis: Any, combine_fn: Combine, keep_dims
     """The reduction of (element, its index along the axis) pairs."""
     value = ravel(input) if axis is None else input
     place = 0 if axis is None else axis_argument(axis, len(value.shape))
-    index = arange(0, value.shape[place])
-    along = tuple(extent if i == place else 1 for i, extent in enumerate(value.shape))
-    pair = reduce((value, reshape(index, along)), place, combine_fn, keep_dims)
+    index = laid_along(arange(0, value.shape[place]), place, len(value.shape))
+    pair = reduce((value, index), place, combine_fn, keep_dims)
     if axis is None and keep_dims:
         kept = (1,) * len(input.shape)
         pair = tuple(reshape(part, kept) for part in pair)

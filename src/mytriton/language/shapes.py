@@ -157,6 +157,11 @@ def gather(src: Any, index: Any, axis: Any) -> tensor:
     return tensor(emit("gather", src.handle, index.handle, axis=place))
 
 
+def laid_along(value: tensor, axis: int, rank: int) -> tensor:
+    """A 1-D block along one axis of a block of that rank; the other extents are 1."""
+    return reshape(value, tuple(value.numel if i == axis else 1 for i in range(rank)))
+
+
 @member
 @builtin
 def flip(x: Any, dim: Any = None) -> tensor:
@@ -164,9 +169,8 @@ def flip(x: Any, dim: Any = None) -> tensor:
     rank = len(x.shape)
     axis = axis_argument(-1 if dim is None else dim, rank, "dim")
     extent = x.shape[axis]
-    backwards = (extent - 1) - arange(0, extent)
-    along = reshape(backwards, tuple(extent if i == axis else 1 for i in range(rank)))
-    index = semantics.broadcast_to(along.handle, x.shape)
+    backwards = laid_along((extent - 1) - arange(0, extent), axis, rank)
+    index = semantics.broadcast_to(backwards.handle, x.shape)
     return tensor(emit("gather", x.handle, index, axis=axis))
 
 

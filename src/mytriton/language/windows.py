@@ -20,7 +20,7 @@ from . import semantics
 from .blocks import arange, axis_argument, broadcast_to, cast, full, shape_argument, to_tensor
 from .constexpr import builtin, unwrap
 from .memory import _pointer, _value, pointee
-from .shapes import reshape
+from .shapes import laid_along
 from .tensor import member, tensor
 
 PADDINGS = ("", "zero", "nan")
@@ -37,11 +37,6 @@ def _scalars(values: Any, element: Any, rank: int, what: str) -> list[tensor]:
         if scalar.shape or scalar.dtype.kind not in "biu":
             raise CompileTypeError(f"{what}: int scalars are needed, got {scalar.type}")
     return [cast(scalar, element) for scalar in scalars]
-
-
-def _along(value: tensor, axis: int, rank: int) -> tensor:
-    """A 1-D block laid along an axis."""
-    return reshape(value, tuple(value.numel if i == axis else 1 for i in range(rank)))
 
 
 def _padding(option: Any, element: Element) -> Any:
@@ -86,7 +81,7 @@ class Window:
         rank = len(self.block_shape)
         counts = [cast(arange(0, extent), I64) for extent in self.block_shape]
         return [
-            _along(cast(offset, I64) + count, axis, rank)
+            laid_along(cast(offset, I64) + count, axis, rank)
             for axis, (offset, count) in enumerate(zip(offsets, counts))
         ]
 
@@ -266,7 +261,7 @@ class tensor_descriptor(Window):
             )
         column = _scalars([y_offset], I32, 1, "descriptor: y_offset")[0]
         count = cast(arange(0, self.block_shape[1]), I64) + cast(column, I64)
-        places = [_along(cast(rows, I64), 0, 2), _along(count, 1, 2)]
+        places = [laid_along(cast(rows, I64), 0, 2), laid_along(count, 1, 2)]
         return places, (rows.numel, self.block_shape[1])
 
     def gather(self, x_offsets: Any, y_offset: Any, _semantic: Any = None) -> tensor:
