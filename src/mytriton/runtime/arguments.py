@@ -32,15 +32,13 @@ from ..ir.types import (
     F16,
     F32,
     F64,
-    I32,
-    I64,
     SCALARS,
-    U64,
     PointerType,
     ScalarType,
     VectorType,
 )
 from ..language.constexpr import constexpr, unwrap
+from ..language.semantics import natural
 from ..targets.memory import Argument, Buffer
 
 DTYPE_NAMES: dict[str, ScalarType] = {
@@ -155,14 +153,12 @@ def as_numpy(name: str, array: Any) -> np.ndarray[Any, Any]:
 
 def number_type(name: str, value: Any) -> ScalarType:
     """The type of a Python or NumPy number: bool, f32, or the first of i32, i64, u64 it fits."""
-    if isinstance(value, (bool, np.bool_)):
-        return BOOL
-    if isinstance(value, (float, np.floating)):
+    if isinstance(value, np.floating):
         return F32
-    for candidate in (I32, I64, U64):
-        if candidate.min_int <= value <= candidate.max_int:
-            return candidate
-    raise CompileValueError(f"{name}: {value} does not fit 64 bits")
+    try:
+        return natural(value.item() if isinstance(value, np.generic) else value)
+    except CompileValueError as error:
+        raise CompileValueError(f"{name}: {error.message}") from None
 
 
 @dataclass(frozen=True)
