@@ -344,11 +344,6 @@ def calls_recursive(x, n):
     tl.store(x, recursive(n))
 
 
-@wrong("takes_constexpr", "C", "constexpr")
-def run_time_as_constexpr(x, n):
-    tl.store(x, takes_constexpr(1, n))  # wrong
-
-
 @wrong("takes_constexpr", "argument")
 def too_few_arguments(x, n):
     tl.store(x, takes_constexpr(1))  # wrong
@@ -367,12 +362,6 @@ def wrong_arguments_of_language(x, n):
 @wrong("returns nothing")
 def kernel_returns(x, n):
     return n + 1
-
-
-@wrong("constexpr", "run time")
-def annotated_constexpr(x, n):
-    a: tl.constexpr = n + 1  # wrong
-    tl.store(x, a)
 
 
 # -- loops

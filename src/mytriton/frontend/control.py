@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import CompileError, CompileTypeError, CompileValueError
 from ..ir.build import current
 from ..ir.nodes import Operand
-from ..ir.types import I32, element_of, shape_of
+from ..ir.types import I32, TypeQueries, element_of, shape_of
 from ..language import semantics
 from ..language.constexpr import unwrap
 from ..language.debug import StaticAssertionError
@@ -27,6 +27,10 @@ from .calls import BUILTINS
 from .carry import UNBOUND, Undefined
 from .loops import KernelFor, KernelWhile, PythonLoop
 from .rewrite import Site
+from .trace import now_or_later
+
+PLAIN = (bool, int, float, str, tuple, type(None), TypeQueries)
+"""What a constexpr may hold, beside functions."""
 
 
 def decide(value: Any) -> bool | Operand:
@@ -209,18 +213,13 @@ class Control:
             raise CompileError(value.reason or "this name is not bound here")
         return value
 
-    def constexpr(self, value: Any, name: str) -> Any:
-        """The value of `name: tl.constexpr = value`."""
-        value = unwrap(value)
-        if not isinstance(value, tensor):
-            return value
-        known = None if value.shape else current().known(value.handle)
-        if known is None:
-            raise CompileTypeError(
-                f"`{name}` is annotated tl.constexpr but its value, of type {value.type}, is known"
-                " only at run time; leave out the annotation"
-            )
-        return known
+    def constexpr(self, value: Any) -> Any:
+        """The value of `name: tl.constexpr = value`; what is known late stays, as in Triton."""
+        return now_or_later(value)
+
+    def value(self, owner: Any) -> Any:
+        """`owner.value`: a constexpr is its plain value here, which holds itself."""
+        return getattr(owner, "value", owner) if isinstance(owner, PLAIN) else owner.value
 
     def choice(self, value: Any) -> Any:
         condition = decide(value)

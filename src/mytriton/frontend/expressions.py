@@ -9,6 +9,7 @@ Python's own conditional expression does the short circuit.
                         $1.second(y if $1.orelse else None))[2]
     not a          →   $ctl.not_(a)
     min(a, b)      →   $ctl.builtin(min)(a, b)
+    N.value        →   $ctl.value(N)
 
 Read by `rewrite.py`; the calls are in `control.py`.
 """
@@ -168,6 +169,11 @@ class Expressions(ast.NodeTransformer):
             case ast.Name(id=name) if name in BUILTINS and name not in self.local | self.inner:
                 node.func = place(call("builtin", node.func), node.func)  # type: ignore
         return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        reads = node.attr == "value" and isinstance(node.ctx, ast.Load)
+        return place(call("value", node.value), node) if reads else node
 
     # -- scopes of their own
 

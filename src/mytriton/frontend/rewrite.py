@@ -234,14 +234,13 @@ class Statements:
         return place(ast.Expr(call), node)  # type: ignore[return-value]
 
     def annotated(self, node: ast.AnnAssign) -> list[ast.stmt]:
-        """`x: tl.constexpr = value` must be known now; other annotations say nothing."""
+        """`x: tl.constexpr = value` is known now if it can be; other annotations say nothing."""
         names = bindings([node])
         if node.value is None:
             return []
         value = self.expression(node.value)
         if ast.unparse(node.annotation).split(".")[-1] == "constexpr":
-            label = ast.Constant(ast.unparse(node.target))
-            value = _call("constexpr", [value, label], node.value)
+            value = _call("constexpr", [value], node.value)
         result = ast.Assign([self.expression(node.target)], value)
         self.defined |= names
         self.lines.update(dict.fromkeys(names, node.lineno))

@@ -229,7 +229,7 @@ def inline(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     bound.apply_defaults()
     for name, value in bound.arguments.items():
         if is_constexpr(form.parameters[name]):
-            bound.arguments[name] = _constexpr_argument(function, name, value)
+            bound.arguments[name] = now_or_later(value)
     from .source import twin
 
     entered = _enter((*stack, function))
@@ -239,17 +239,14 @@ def inline(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         _inlining.reset(entered)
 
 
-def _constexpr_argument(function: Callable[..., Any], name: str, value: Any) -> Any:
+def now_or_later(value: Any) -> Any:
+    """What the annotation `tl.constexpr` makes of a value inside a kernel: a plain value if it is
+    known now, else the tensor; what cannot take a tensor says so where it is used."""
     value = unwrap(value)
-    if not isinstance(value, tensor):
+    if not isinstance(value, tensor) or value.shape:
         return value
-    known = None if value.shape else current().known(value.handle)
-    if known is None:
-        raise CompileTypeError(
-            f"{function.__name__}: parameter `{name}` is a tl.constexpr, but the argument, of type"
-            f" {value.type}, is known only at run time"
-        )
-    return known
+    known = current().known(value.handle)
+    return value if known is None else known
 
 
 def annotated_type(annotation: Any) -> Element | None:

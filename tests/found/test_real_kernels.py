@@ -1,0 +1,58 @@
+"""Faults that published Triton kernels met, each as the smallest kernel that meets it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mytriton as triton
+import mytriton.language as tl
+from tests.targets.harness import run_everywhere
+
+
+@triton.jit
+def least_of(dtype):
+    known = dtype.value
+    return float("-inf") if known.is_floating() else -(2 ** (known.int_bitwidth - 1))
+
+
+@triton.jit
+def values_of_constexprs(out, N: tl.constexpr, FLAG: tl.constexpr, DTYPE: tl.constexpr):
+    if FLAG.value:
+        tl.store(out, N.value + 1)
+    tl.store(out + 1, least_of(DTYPE))
+    tl.store(out + 2, DTYPE.value.int_bitwidth)
+
+
+def test_value_of_a_constexpr() -> None:
+    want = np.array([4, -128, 8], np.int32)
+    run_everywhere(
+        values_of_constexprs,
+        (1,),
+        np.zeros(3, np.int32),
+        N=3,
+        FLAG=True,
+        DTYPE=tl.int8,
+        expected={"out": want},
+    )
+
+
+@triton.jit
+def scaled(x, scale: tl.constexpr, twice: tl.constexpr):
+    if twice:
+        scale = 2 * scale
+    return x * scale
+
+
+@triton.jit
+def late_constexprs(x, out, n, flag, TILE: tl.constexpr):
+    step: tl.constexpr = TILE * n
+    at = tl.arange(0, TILE)
+    tl.store(out + step + at, scaled(tl.load(x + at), n, flag > 0))
+
+
+def test_what_is_annotated_constexpr_may_be_known_only_at_run_time() -> None:
+    """Triton reads the annotation as a hint there; sorting kernels rely on it."""
+    x = np.arange(4, dtype=np.int32)
+    want = np.concatenate([np.zeros(8, np.int32), x * 4])
+    out = np.zeros(12, np.int32)
+    run_everywhere(late_constexprs, (1,), x, out, 2, 1, TILE=4, expected={"out": want})
