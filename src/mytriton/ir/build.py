@@ -117,8 +117,8 @@ class Builder:
         """Raises CompileTypeError for an op that has an effect, inside a function of elements."""
         if row.effect is not Effect.PURE and any(s.kind == FUNCTION for s in self.scopes):
             raise CompileTypeError(
-                f"`{row.name}` cannot stand in a function of single elements, which are combined in"
-                " no fixed order; use it before or after, on blocks",
+                f"`{row.name}` cannot stand in a function of single elements, which is called in no"
+                " fixed order; use it before or after, on blocks",
                 self.where,
             )
 
