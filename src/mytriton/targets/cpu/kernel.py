@@ -25,7 +25,7 @@ from .jit import Code, assembly, compile_text
 from .module import ARGUMENTS, JOB, kernel_text
 from .pool import local, pool, thread_count, yield_address
 from .printing import Shower
-from .waiting import Watch, run_waiting
+from .waiting import Watch, deadlock, run_waiting
 
 LETTERS = {"b": "?7x", "i8": "b7x", "u8": "B7x", "i16": "h6x", "u16": "H6x"}
 LETTERS |= {"i32": "i4x", "u32": "I4x", "i64": "q", "u64": "Q", "f64": "d"}
@@ -109,8 +109,10 @@ class CpuKernel:
             finally:
                 shared.lock.release()
             self._per_program = (perf_counter_ns() - start) * threads / total
-        elif self.source.waits and self._shower is None:
-            run_waiting(self._run, job, Watch(job, JOB), size, threads)
+        elif self.source.waits:
+            left = run_waiting(self._run, job, Watch(job, JOB), size, threads)
+            if left:
+                raise deadlock(self.function, left)
         else:
             self._run(addressof(job), local.arena.at_least(size))
         return job

@@ -51,6 +51,16 @@ def waits(function: Function) -> bool:
     return any(is_waiting(op) for op in walk(function.body))
 
 
+def deadlock(function: Function, left: int) -> KernelError:
+    """What `left` programs that wait for ever raise: at the loop, or naming each that may wait."""
+    loops = dict.fromkeys(op.where for op in walk(function.body) if is_waiting(op))
+    text = f"deadlock: nothing changes any more, and {left} programs wait for that"
+    if len(loops) == 1:
+        return KernelError(text, *loops)
+    places = "".join(f"\n  perhaps at {where[0]}" for where in loops if where)
+    return KernelError(text + places, ())
+
+
 class Watch:
     """The fields of a job that tell how far its programs are."""
 
@@ -72,11 +82,11 @@ class Watch:
 
 def run_waiting(
     run: Callable[[int, int], None], job: Any, watch: Watch, arena_bytes: int, threads: int
-) -> None:
-    """Runs a job whose programs may wait for each other. Raises KernelError when they all do, for
-    good.
+) -> int:
+    """Runs a job whose programs may wait for each other. Returns how many did so for good, and were
+    stopped.
     """
-    total, workers = watch["total"], []
+    total, left, workers = watch["total"], 0, []
 
     def work() -> None:
         arena = Arena()  # must outlive the run
@@ -99,11 +109,8 @@ def run_waiting(
         elif watch["next"] < total:
             start(min(len(workers), total - watch["next"]))
         elif now - since > PATIENCE and watch["inside"] >= total - state[0]:
+            left = total - state[0]
             watch.stop(DEADLOCK)
     for worker in workers:
         worker.join()
-    if watch["status"] == DEADLOCK:
-        left = total - watch["finished"]
-        raise KernelError(
-            f"deadlock: nothing changes any more, and {left} programs wait for that", ()
-        )
+    return left
