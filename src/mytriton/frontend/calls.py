@@ -11,8 +11,9 @@ from typing import Any
 
 from ..ir.build import current
 from ..ir.types import BOOL, F32, I32, I64
-from ..language import semantics
+from ..language import blocks, library, semantics
 from ..language.constexpr import unwrap
+from ..language.math import FUNCTIONS
 from ..language.tensor import tensor
 
 
@@ -24,8 +25,6 @@ def _fold(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """`min` and `max`: pairwise of several values, a reduction of one block."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        from ..language import blocks, library
-
         values = [unwrap(value) for value in args]
         if len(values) == 1 and isinstance(values[0], tensor):
             return getattr(library, name)(values[0], **kwargs)
@@ -43,11 +42,7 @@ def _fold(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _abs(value: Any) -> Any:
-    from ..language import math
-
-    return (
-        math.FUNCTIONS["abs"](value) if isinstance(value, tensor) else builtins.abs(unwrap(value))
-    )
+    return FUNCTIONS["abs"](value) if isinstance(value, tensor) else builtins.abs(unwrap(value))
 
 
 def _float(*args: Any) -> Any:
@@ -75,8 +70,6 @@ def _bool(*args: Any) -> Any:
 
 
 def _sum(values: Any, *rest: Any, **kwargs: Any) -> Any:
-    from ..language import library
-
     if isinstance(values, tensor):
         return library.sum(values, *rest, **kwargs)
     return builtins.sum(unwrap(values), *rest, **kwargs)

@@ -192,7 +192,7 @@ class Control:
     def assert_(self, value: Any, message: Any) -> None:
         value = unwrap(value)
         if isinstance(value, tensor):
-            known = None if value.shape else current().known(value.handle)
+            known = current().known(value.handle)
             if known is None or current().eager:
                 handle = semantics.truth(value)
                 current().emit("assert", [handle, None], {"message": str(unwrap(message))})
@@ -260,7 +260,7 @@ def _is_python(value: Any) -> bool:
     """Whether Python knows the truth of the value."""
     if not isinstance(value, tensor):
         return True
-    return not value.shape and current().known(value.handle) is not None
+    return current().known(value.handle) is not None
 
 
 def _truth(value: Any) -> bool:

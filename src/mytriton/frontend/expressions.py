@@ -19,9 +19,10 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from . import calls
 from .exits import place
 
-BUILTINS = frozenset(["min", "max", "abs", "float", "int", "bool", "len", "print", "sum"])
+BUILTINS = frozenset(function.__name__ for function in calls.BUILTINS)
 _STATIC_OPERATORS = (ast.Is, ast.IsNot)
 
 

@@ -243,7 +243,7 @@ def now_or_later(value: Any) -> Any:
     """What the annotation `tl.constexpr` makes of a value inside a kernel: a plain value if it is
     known now, else the tensor; what cannot take a tensor says so where it is used."""
     value = unwrap(value)
-    if not isinstance(value, tensor) or value.shape:
+    if not isinstance(value, tensor):
         return value
     known = current().known(value.handle)
     return value if known is None else known
