@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import mytriton as triton
 import mytriton.language as tl
@@ -56,3 +57,19 @@ def test_what_is_annotated_constexpr_may_be_known_only_at_run_time() -> None:
     want = np.concatenate([np.zeros(8, np.int32), x * 4])
     out = np.zeros(12, np.int32)
     run_everywhere(late_constexprs, (1,), x, out, 2, 1, TILE=4, expected={"out": want})
+
+
+@triton.jit
+def cast_for_its_pointer(x, out):
+    value = tl.load(x + tl.arange(0, 4)) * 0.1
+    ty = out.dtype.element_ty
+    tl.store(out + tl.arange(0, 4), value.to(ty, fp_downcast_rounding="rtz"))
+    tl.store(out + tl.arange(0, 4), tl.cast(value, ty, fp_downcast_rounding="rtne"))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_a_rounding_is_allowed_where_the_type_stays(dtype: type) -> None:
+    """One kernel for any output: of the input's own type nothing is rounded."""
+    x = np.arange(4, dtype=np.float32)
+    want = (x * np.float32(0.1)).astype(dtype)
+    run_everywhere(cast_for_its_pointer, (1,), x, np.zeros(4, dtype), expected={"out": want})

@@ -166,6 +166,8 @@ def _rounding(mode: str | None, value: Any, target: Element) -> str:
     if mode not in ("rtne", "rtz"):
         raise CompileValueError(f"fp_downcast_rounding must be 'rtne' or 'rtz', got {mode!r}")
     source = element_of(semantics.ty(value))
+    if target is source:
+        return "rtne"
     if source.kind != "f" or target.kind != "f" or target.bits >= source.bits:
         raise CompileValueError(
             "fp_downcast_rounding should be set only for truncating fp conversions, got"
