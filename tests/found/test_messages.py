@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import mytriton as triton
 import mytriton.language as tl
 from mytriton.errors import CompileError, CompileTypeError, CompileValueError, KernelAssertionError
 from mytriton.language.debug import StaticAssertionError
+from mytriton.tools.signature import SignatureError, complete, parse_signature
 
 WRONG: list[Any] = []
 
@@ -138,3 +141,39 @@ def test_a_grid_too_large(grid: tuple[int, ...]) -> None:
     message = re.escape(f"invalid launch grid: {grid}; {max(grid)} programs do not fit int32")
     with pytest.raises(CompileValueError, match=message):
         checked[grid](np.zeros(1, np.float32), 3, target="cpu")
+
+
+@pytest.mark.parametrize("option", [{"num_warps": 3}, {"num_warps": "x"}, {"num_stages": -1}])
+def test_launch_options_no_target_has(option: dict[str, Any]) -> None:
+    (name,) = option
+    with pytest.raises(CompileValueError, match=f"{name} must be .*, got"):
+        checked[(1,)](np.zeros(1, np.float32), 9, target="cpu", **option)
+
+
+def test_a_sparse_tensor() -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(CompileTypeError, match="x: a tensor with plain memory is needed"):
+        checked[(1,)](torch.ones(4, dtype=torch.int32).to_sparse(), 9)
+    checked[(1,)](torch.ones(4), 9)
+    with pytest.raises(CompileTypeError, match="a tensor with plain memory is needed"):
+        checked[(1,)](torch.ones(4).to_sparse(), 9)  # the quick way of a second launch
+
+
+def test_a_word_that_is_no_type() -> None:
+    with pytest.raises(SignatureError, match=r"x: there is no type '\*fp99'"):
+        complete(checked.fn, set(), parse_signature("x=*fp99"))
+
+
+def test_output_whose_reader_has_left() -> None:
+    """`mytriton show … | head -1` showed a traceback of BrokenPipeError."""
+    path = __file__ + "::checked"
+    shown = subprocess.Popen(
+        [sys.executable, "-m", "mytriton", "show", path],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert shown.stdout is not None and shown.stderr is not None
+    shown.stdout.close()
+    assert shown.stderr.read() == ""
+    assert shown.wait() == 1

@@ -119,6 +119,7 @@ def describe(name: str, array: Any) -> Described:
         kind = getattr(getattr(array, "device", None), "type", "cpu")
         if kind not in ("cpu", "cuda"):
             raise CompileTypeError(f"{name}: tensors on device {kind!r} are not supported")
+        start_of(name, array)
         return Described("torch", kind == "cuda", PointerType(element_type(array.dtype, name)))
     module = type(array).__module__.partition(".")[0]
     interface = getattr(array, "__cuda_array_interface__", None)
@@ -129,6 +130,19 @@ def describe(name: str, array: Any) -> Described:
         family = "cupy" if module == "cupy" else "cuda"
         return Described(family, True, PointerType(element_type(dtype, name)))
     return describe(name, as_numpy(name, array))
+
+
+def start_of(name: str, tensor: Any) -> int:
+    """The address of a tensor. Raises CompileTypeError for one without memory of its own, such as a
+    sparse one.
+    """
+    try:
+        return int(tensor.data_ptr())
+    except RuntimeError as error:
+        layout = getattr(tensor, "layout", type(tensor).__name__)
+        raise CompileTypeError(
+            f"{name}: a tensor with plain memory is needed, got one of layout {layout}: {error}"
+        ) from None
 
 
 def contiguous(name: str, is_contiguous: bool) -> None:
@@ -323,7 +337,7 @@ def buffer(ty: PointerType, array: Any) -> Buffer:
 
 def _storage(ty: PointerType, tensor: Any) -> Buffer:
     """A tensor's memory is its whole storage, whatever part of it the tensor shows."""
-    address = tensor.data_ptr()
+    address = start_of("a tensor", tensor)
     storage = getattr(tensor, "untyped_storage", None)
     if storage is None:
         return Buffer(ty, address, None, tensor)

@@ -7,6 +7,7 @@ into a key, the key finds a compiled artifact, and only a miss does any thinking
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import os
 import sys
@@ -41,7 +42,7 @@ from .arguments import (
     piece_of,
 )
 from .cache import Artifact
-from .launch import Launch, execute, grid_of, refuse_warps, target_of
+from .launch import Launch, check_options, execute, grid_of, refuse_warps, target_of
 
 OPTIONS = frozenset(
     [
@@ -93,7 +94,7 @@ class JITFunction(KernelInterface):
     """A kernel.
 
     fn: the Python function. params, arg_names, constexprs: its parameters, their names, the names
-    of those that are constexpr. src: its source text. Calling it inlines it into the kernel that is
+    of those that are constexpr. signature, __globals__: the function's. src: its source text. Calling it inlines it into the kernel that is
     being compiled; elsewhere it must be launched over a grid.
     """
 
@@ -118,6 +119,8 @@ class JITFunction(KernelInterface):
         self.version, self.noinline = version, noinline
         self.debug = os.environ.get("TRITON_DEBUG") == "1" if debug is None else debug
         self.launch_metadata = launch_metadata
+        self.signature = inspect.signature(fn)
+        self.__globals__ = fn.__globals__
         self.params = parameters(fn, set(do_not_specialize or ()))
         self.arg_names = [parameter.name for parameter in self.params]
         self.constexprs = [p.name for p in self.params if p.is_constexpr]
@@ -142,6 +145,12 @@ class JITFunction(KernelInterface):
         from ..frontend.source import source
 
         return source(self.fn)
+
+    @property
+    def cache_key(self) -> str:
+        """A name for the source text and where it stands, the same in every process."""
+        text = f"{self.__module__}:{self.__qualname__}\n{self.src}"
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Inlines the function into the kernel being compiled. Raises CompileError elsewhere."""
@@ -172,6 +181,7 @@ class JITFunction(KernelInterface):
         options: Mapping[str, Any] = {}
         if not self._options.isdisjoint(kwargs):
             options = {key: kwargs.pop(key) for key in tuple(kwargs) if key in self._options}
+            check_options(options)
         try:
             values = self._bind(*args, **kwargs)
         except TypeError as error:

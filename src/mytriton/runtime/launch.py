@@ -276,6 +276,15 @@ class Launch:
         return str(self.artifact.native(False).asm)
 
 
+def check_options(options: Mapping[str, Any]) -> None:
+    """Raises CompileValueError for a `num_warps` or `num_stages` that no target has."""
+    warps, stages = options.get("num_warps"), options.get("num_stages")
+    if warps is not None and warps not in (1, 2, 4, 8, 16, 32):
+        raise CompileValueError(f"num_warps must be 1, 2, 4, 8, 16 or 32, got {warps!r}")
+    if stages is not None and not (isinstance(stages, int) and stages >= 0):
+        raise CompileValueError(f"num_stages must be an int of 0 or more, got {stages!r}")
+
+
 def refuse_warps(options: Mapping[str, Any]) -> None:
     """`num_warps` asks for the tiled lowering."""
     if options.get("num_warps") is not None:

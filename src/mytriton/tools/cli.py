@@ -28,7 +28,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command; the exit status is 0, or 1 where it could not be done (said on stderr)."""
     options = parser().parse_args(arguments)
     try:
-        return int(options.command(options) or 0)
+        status = int(options.command(options) or 0)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        if options.command is _run:
+            raise
+        # the reader of the output has left, as `| head` does; nothing must be flushed at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (SignatureError, CompileError) as error:
         print(f"mytriton: {error}", file=sys.stderr)
         return 1

@@ -57,7 +57,8 @@ def parse_signature(text: str) -> dict[str, Any]:
 def complete(fn: Callable[..., Any], constexprs: set[str], given: dict[str, Any]) -> dict[str, Any]:
     """Every parameter's type or constexpr value: as given, by default, else guessed.
 
-    Raises SignatureError for names the kernel has not, and for constexprs without a value.
+    Raises SignatureError for names the kernel has not, for words that are no type, and for
+    constexprs without a value.
     """
     parameters = inspect.signature(fn).parameters
     unknown = given.keys() - parameters.keys()
@@ -67,12 +68,21 @@ def complete(fn: Callable[..., Any], constexprs: set[str], given: dict[str, Any]
     result: dict[str, Any] = {}
     for name, parameter in parameters.items():
         if name in given:
-            result[name] = given[name]
+            result[name] = given[name] if name in constexprs else _runtime(name, given[name])
         elif name in constexprs:
             result[name] = _constexpr(name, parameter)
         else:
             result[name] = PointerType(F32) if name in pointers else I32
     return result
+
+
+def _runtime(name: str, value: Any) -> Any:
+    if isinstance(value, str):
+        raise SignatureError(
+            f"{name}: there is no type {value!r}; write {name}=i32, {name}=fp16, {name}=*bf16 (a"
+            f" pointer), or {name}=64 for a value"
+        )
+    return value
 
 
 def _constexpr(name: str, parameter: inspect.Parameter) -> Any:
