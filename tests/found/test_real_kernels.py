@@ -73,3 +73,11 @@ def test_a_rounding_is_allowed_where_the_type_stays(dtype: type) -> None:
     x = np.arange(4, dtype=np.float32)
     want = (x * np.float32(0.1)).astype(dtype)
     run_everywhere(cast_for_its_pointer, (1,), x, np.zeros(4, dtype), expected={"out": want})
+
+
+def test_what_libraries_ask_a_kernel() -> None:
+    assert list(cast_for_its_pointer.signature.parameters) == ["x", "out"]
+    assert cast_for_its_pointer.__globals__ is globals()
+    keys = {cast_for_its_pointer.cache_key, late_constexprs.cache_key, scaled.cache_key}
+    assert len(keys) == 3
+    assert cast_for_its_pointer.cache_key in keys

@@ -7,6 +7,7 @@ configuration.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -148,10 +149,13 @@ class Autotuner(Wrapper):
         self.keys = list(key)
         unknown = [name for name in self.keys if name not in self.arg_names]
         if unknown:
-            raise CompileValueError(
-                f"autotune: key {unknown} names no parameter; there are {self.arg_names}"
+            warnings.warn(
+                f"autotune: key {unknown} names no parameter of {self.__name__}, so it chooses"
+                f" nothing; there are {self.arg_names}",
+                stacklevel=3,
             )
-        self.reset, self.restore = list(reset_to_zero or ()), list(restore_value or ())
+        self.reset_to_zero = list(reset_to_zero or ())
+        self.restore_value = list(restore_value or ())
         self.pre_hook, self.post_hook = pre_hook, post_hook
         self.prune = dict(prune_configs_by or {})
         self.do_bench = do_bench or partial(
@@ -256,7 +260,7 @@ class Autotuner(Wrapper):
         """Milliseconds of a launch; infinite where the configuration cannot be compiled."""
         given = {**kwargs, **config.all_kwargs()}
         full = {**named, **config.all_kwargs()}
-        kept = {name: _copy(named[name]) for name in self.restore}
+        kept = {name: _copy(named[name]) for name in self.restore_value}
 
         def call() -> None:
             self.before(config, full)
@@ -285,12 +289,12 @@ class Autotuner(Wrapper):
             config.pre_hook(full)
         if self.pre_hook is not None:
             self.pre_hook(full)
-        for name in self.reset:
+        for name in self.reset_to_zero:
             _assign(full[name], 0)
 
     def after(self, named: dict[str, Any]) -> None:
         """Puts the arguments as the launch that was asked for must find them."""
-        for name in self.reset:
+        for name in self.reset_to_zero:
             _assign(named[name], 0)
         if self.pre_hook is not None:
             self.pre_hook(named, reset_only=True)
