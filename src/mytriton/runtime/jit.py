@@ -94,8 +94,9 @@ class JITFunction(KernelInterface):
     """A kernel.
 
     fn: the Python function. params, arg_names, constexprs: its parameters, their names, the names
-    of those that are constexpr. signature, __globals__: the function's. src: its source text. Calling it inlines it into the kernel that is
-    being compiled; elsewhere it must be launched over a grid.
+    of those that are constexpr. signature, __globals__: the function's. src: its source text.
+    Calling it inlines it into the kernel that is being compiled; elsewhere it must be launched over
+    a grid.
     """
 
     def __init__(
