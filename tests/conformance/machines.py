@@ -50,7 +50,7 @@ def uses_formula(row: Elementwise, element: ScalarType) -> bool:
 
 def by_numpy(row: Row, element: ScalarType, arrays: Sequence[Array]) -> Array:
     meaning = element_of(row)
-    return evaluate(meaning, element, result_type(meaning, element), arrays)
+    return evaluate(meaning, result_type(meaning, element), arrays)
 
 
 def by_c(row: Row, element: ScalarType, arrays: Sequence[Array], suffix: str = "") -> Array:

@@ -122,7 +122,7 @@ class Branches:
                 return _constantly(left.value if left.value is not UNBOUND else right.value)
             exited = right_exit if left.bound else left_exit
             if not exited and name != RESULT:
-                return _constantly(self.undefined(name, left, right))
+                return _constantly(self.undefined(name, left))
             zeros = self.zeros(left if left.bound else right)
             left, right = (left, zeros) if left.bound else (zeros, right)
         if left.shape != right.shape:
@@ -201,7 +201,7 @@ class Branches:
         lines = (site.first, site.second)[branch]
         return lines.get(name, site.before.get(name, site.line))
 
-    def undefined(self, name: str, left: Tree, right: Tree) -> Undefined:
+    def undefined(self, name: str, left: Tree) -> Undefined:
         bound_in = 0 if left.bound else 1
         words = ("when the condition holds", "when it does not")
         return Undefined(

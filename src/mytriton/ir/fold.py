@@ -18,10 +18,9 @@ from .ops import TABLE, Elementwise
 from .types import ScalarType, Type, element_of
 
 
-def evaluate(
-    row: Elementwise, element: ScalarType, result: ScalarType, arrays: Sequence[Array]
-) -> Array:
-    """The row's meaning on held arrays of an element type; small floats are rounded once."""
+def evaluate(row: Elementwise, result: ScalarType, arrays: Sequence[Array]) -> Array:
+    """The row's meaning on held arrays, as one of the result type; small floats are rounded
+    once."""
     with np.errstate(all="ignore"):
         value = np.asarray(row.numpy(*arrays))
     if result.kind == "f" and result.bits < 32:
@@ -62,9 +61,8 @@ def fold(
 
 
 def _evaluate_constants(row: Elementwise, constants: Sequence[Const], result: Any) -> Operand:
-    element = constants[0].ty
     arrays = [np.array(c.value, held_dtype(c.ty)) for c in constants]
-    return constant(evaluate(row, element, result, arrays)[()], result)
+    return constant(evaluate(row, result, arrays)[()], result)
 
 
 def _same_twice(row: Elementwise, operands: Sequence[Operand]) -> Operand:

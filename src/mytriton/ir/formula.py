@@ -65,7 +65,7 @@ def _result(op: Op, arrays: list[Array]) -> Array:
     target: Any = element_of(op.types[0])
     row = TABLE[op.name].element
     if row is not None:
-        return evaluate(row, source, target, arrays)
+        return evaluate(row, target, arrays)
     if op.name == "select":
         return np.where(*arrays)
     return {"cast": convert, "bitcast": bitcast}[op.name](source, target, arrays[0])

@@ -295,9 +295,6 @@ class Nest:
             return Reg("zeroinitializer", type_, lanes)
         return Reg("null", "ptr") if type_ == "ptr" else const(type_, 0)
 
-    def poison(self, type_: str, lanes: int = 0) -> Reg:
-        return Reg("poison", type_, lanes)
-
 
 def _wrapped(type_: str, value: int) -> str:
     return literal(type_, value & 1 if type_ == "i1" else value)

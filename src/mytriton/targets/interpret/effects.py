@@ -94,7 +94,7 @@ def _combine(kind: str, element: Any, before: Array, given: Array) -> Array:
         return given
     row = TABLE[ATOMIC_ROWS[kind]].element
     assert row is not None
-    return evaluate(row, element, element, (before, given))
+    return evaluate(row, element, (before, given))
 
 
 def _atomic_cas(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
