@@ -81,3 +81,19 @@ def test_what_libraries_ask_a_kernel() -> None:
     keys = {cast_for_its_pointer.cache_key, late_constexprs.cache_key, scaled.cache_key}
     assert len(keys) == 3
     assert cast_for_its_pointer.cache_key in keys
+
+
+@triton.jit
+def scalars_with_axes(x, out, stride):
+    row, column = tl.program_id(0), tl.arange(0, 4)
+    at = row[:, None] * stride + column[None, :]
+    tl.store(out + at, tl.load(x[None, :] + at) + row[:, None])
+    tl.store(out + stride * row[:, None] + row[None, :], row[:])
+
+
+def test_a_colon_of_a_scalar_says_nothing() -> None:
+    """A kernel of one scale a program is written like one of a block of them."""
+    x = np.arange(8, dtype=np.int32).reshape(2, 4)
+    want = np.array([[0, 1, 2, 3], [5, 1, 7, 8]], np.int32)
+    out = np.zeros((2, 4), np.int32)
+    run_everywhere(scalars_with_axes, (2,), x, out, 4, expected={"out": want})

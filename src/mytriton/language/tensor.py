@@ -261,11 +261,13 @@ def _foreign(name: str) -> Any:
 def _indexed(value: tensor, index: Any) -> Operand:
     """One slice for the constant parts, one reshape for new and dropped axes."""
     index = unwrap(index)
-    if isinstance(value.type, PointerType) and index is not None:
+    parts = index if isinstance(index, tuple) else (index,)
+    shaped = all(part is None or _is_whole(part) for part in parts)
+    if isinstance(value.type, PointerType) and not shaped:
         raise CompileTypeError(
             f"a pointer ({value.type}) cannot be indexed; read it with tl.load(pointer + index)"
         )
-    items = _full_index(index if isinstance(index, tuple) else (index,), value.shape)
+    items = _full_index(parts, value.shape)
     starts, extents, result = [], [], []
     axes = iter(value.shape)
     for item in items:
@@ -283,8 +285,13 @@ def _indexed(value: tensor, index: Any) -> Operand:
 
 
 def _full_index(items: tuple[Any, ...], shape: tuple[int, ...]) -> list[Any]:
-    """The index with `...` and missing trailing axes written out as `:`."""
+    """The index with `...` and missing trailing axes written out as `:`.
+
+    A scalar has no axis, and as in Triton `:` of it says nothing: `x[:, None]` has the shape [1].
+    """
     listed = [unwrap(item) for item in items]
+    if not shape:
+        listed = [item for item in listed if not _is_whole(item)]
     missing = len(shape) - sum(item is not None and item is not Ellipsis for item in listed)
     if missing < 0:
         raise CompileValueError(f"too many indices for a tensor of shape {shape}")
@@ -293,6 +300,10 @@ def _full_index(items: tuple[Any, ...], shape: tuple[int, ...]) -> list[Any]:
     at = next(place for place, item in enumerate(listed) if item is Ellipsis)
     listed[at : at + 1] = [slice(None)] * missing
     return listed
+
+
+def _is_whole(item: Any) -> bool:
+    return isinstance(item, slice) and item == slice(None)
 
 
 def _part(item: Any, extent: int) -> tuple[int, int, bool]:
