@@ -70,12 +70,19 @@ class FunctionEmitter:
     def emit(
         self, code: Code, region: Region, schedule: Plan, slots: Mapping[int, Home] | None = None
     ) -> None:
-        """The region's ops; `slots`: where each block among its results is to be."""
+        """The region's ops; `slots`: where each block among its results is to be.
+
+        What it keeps of the blocks made before it is forgotten after it: it may not have run.
+        """
+        before = set(self.writer.homes)
         for number, value in schedule.slots.items():
             if value is not None and slots is not None:
                 self.places[value] = slots[number]
         for stage in schedule.stages:
             self.stage(code, stage, slots or {})
+        own = {*region.params, *(value for op in region.ops for value in op.results)}
+        for outer in self.writer.homes.keys() - before - own:
+            del self.writer.homes[outer]
 
     def stage(self, code: Code, stage: Stage, slots: Mapping[int, Home]) -> None:
         for op in stage.scalars:
