@@ -7,7 +7,6 @@ into a key, the key finds a compiled artifact, and only a miss does any thinking
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import os
 import sys
@@ -150,6 +149,8 @@ class JITFunction(KernelInterface):
     @property
     def cache_key(self) -> str:
         """A name for the source text and where it stands, the same in every process."""
+        import hashlib
+
         text = f"{self.__module__}:{self.__qualname__}\n{self.src}"
         return hashlib.sha256(text.encode()).hexdigest()
 
