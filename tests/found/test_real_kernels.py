@@ -7,6 +7,7 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
+from mytriton.errors import CompileValueError
 from tests.targets.harness import run_everywhere
 
 
@@ -97,3 +98,35 @@ def test_a_colon_of_a_scalar_says_nothing() -> None:
     want = np.array([[0, 1, 2, 3], [5, 1, 7, 8]], np.int32)
     out = np.zeros((2, 4), np.int32)
     run_everywhere(scalars_with_axes, (2,), x, out, 4, expected={"out": want})
+
+
+@triton.jit
+def exponents(x, out, N: tl.constexpr):
+    at = tl.arange(0, N)
+    value = tl.load(x + at)
+    up: tl.constexpr = "cvt.rp.satfinite.ue8m0x2.f32 $0, 0.0, $1;"
+    down: tl.constexpr = "cvt.rz.satfinite.ue8m0x2.f32 $0, $1, 0.0;"
+    a = tl.inline_asm_elementwise(up, "=h,r", [value], tl.uint16, is_pure=True, pack=1)
+    b = tl.inline_asm_elementwise(down, "=h,r", [value], tl.uint16, is_pure=True, pack=1)
+    tl.store(out + at, a | b)
+
+
+def test_scales_that_are_powers_of_two() -> None:
+    x = np.array([0, 1, 1.5, 2, 1 / 448, 3e38, np.inf, np.nan, 1e-38, 5e-39], np.float32)
+    up = np.array([0, 127, 128, 128, 119, 254, 254, 255, 1, 0])
+    down = np.array([0, 127, 127, 128, 118, 254, 254, 255, 0, 0])
+    out = np.zeros(10, np.uint16)
+    want = (up | down << 8).astype(np.uint16)
+    run_everywhere(exponents, (1,), x, out, N=10, expected={"out": want})
+
+
+@triton.jit
+def asm_of_unknown_types(out):
+    text: tl.constexpr = "cvt.rn.satfinite.e3m9x2.f32 $0, 0.0, $1;"
+    x = tl.full((4,), 1.0, tl.float32)
+    tl.store(out + tl.arange(0, 4), tl.inline_asm_elementwise(text, "=h,r", [x], tl.int16, True, 1))
+
+
+def test_asm_of_unknown_types_is_refused_by_name() -> None:
+    with pytest.raises(CompileValueError, match="e3m9x2.* is not understood"):
+        asm_of_unknown_types[(1,)](np.zeros(4, np.int16), target="interpret")

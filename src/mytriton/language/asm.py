@@ -14,7 +14,7 @@ import functools
 import re
 from typing import Any
 
-from ..errors import CompileTypeError, CompileValueError
+from ..errors import CompileError, CompileTypeError, CompileValueError
 from ..ir.types import BF16, BOOL, BY_TRITON_NAME, F16, F32, F64, U16, U32, U64, Element
 from .blocks import broadcast_to, cast, full, to_tensor, where
 from .constexpr import builtin
@@ -146,7 +146,9 @@ def _execute(statement: str, registers: Registers) -> None:
     try:
         inputs = [functools.partial(_read, text, registers=registers) for text in operands[1:]]
         result = INSTRUCTIONS[name](suffixes, types, inputs)
-    except (KeyError, IndexError):
+    except CompileError:
+        raise
+    except (KeyError, IndexError, ValueError):
         raise CompileValueError(f"inline asm: {statement!r} is not understood") from None
     guard = None
     if match[2]:

@@ -146,7 +146,17 @@ def _convert_one(suffixes: Sequence[str], value: tensor, target: ScalarType) -> 
     return _modified(suffixes, cast(value, target, "rtz" if toward_zero else None))  # type: ignore
 
 
+def _exponent(value: tensor, up: bool) -> tensor:
+    """The ue8m0 byte of an f32's size: a power of two, not past the largest; 255 is NaN."""
+    bits = cast(value, U32, bitcast=True) & 0x7FFFFFFF
+    rounded = minimum((bits + (0x7FFFFF if up else 0)) >> 23, 254)
+    return where(value != value, 255, where(bits <= 0x400000, 0, rounded))
+
+
 def _convert(suffixes: Sequence[str], types: Sequence[Any], inputs: Sequence[Input]) -> Any:
+    if "ue8m0x2" in suffixes and types == [F32]:
+        high, low = (_exponent(read(F32), "rp" in suffixes) for read in inputs)
+        return cast(low | high << 8, U16)
     target, source = types
     if not isinstance(target, Pair):
         return _convert_one(suffixes, inputs[0](source), target)
