@@ -128,5 +128,5 @@ def asm_of_unknown_types(out):
 
 
 def test_asm_of_unknown_types_is_refused_by_name() -> None:
-    with pytest.raises(CompileValueError, match="e3m9x2.* is not understood"):
+    with pytest.raises(CompileValueError, match=r"e3m9x2.* is not understood"):
         asm_of_unknown_types[(1,)](np.zeros(4, np.int16), target="interpret")
