@@ -7,7 +7,7 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
-from mytriton.errors import CompileValueError
+from mytriton.errors import CompileError, CompileValueError
 from tests.targets.harness import run_everywhere
 
 
@@ -130,3 +130,16 @@ def asm_of_unknown_types(out):
 def test_asm_of_unknown_types_is_refused_by_name() -> None:
     with pytest.raises(CompileValueError, match=r"e3m9x2.* is not understood"):
         asm_of_unknown_types[(1,)](np.zeros(4, np.int16), target="interpret")
+
+
+@triton.jit
+def bound_on_one_path(out, n, FLAG: tl.constexpr):
+    for i in range(n):
+        if FLAG:
+            place = out + i
+        tl.store(place, 1)
+
+
+def test_an_unbound_name_is_named() -> None:
+    with pytest.raises(CompileError, match="`place` is not bound here"):
+        bound_on_one_path[(1,)](np.zeros(4, np.int32), 3, FLAG=False, target="interpret")

@@ -207,10 +207,10 @@ class Control:
 
     # -- expressions
 
-    def use(self, value: Any) -> Any:
+    def use(self, value: Any, name: str) -> Any:
         """A name that may not be bound."""
         if isinstance(value, Undefined):
-            raise CompileError(value.reason or "this name is not bound here")
+            raise CompileError(value.reason or f"`{name}` is not bound here")
         return value
 
     def constexpr(self, value: Any) -> Any:

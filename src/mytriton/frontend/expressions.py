@@ -98,7 +98,7 @@ class Expressions(ast.NodeTransformer):
         certain = node.id in self.defined or node.id not in self.local or node.id in self.inner
         if certain or not isinstance(node.ctx, ast.Load):
             return node
-        return place(call("use", node), node)
+        return place(call("use", node, ast.Constant(node.id)), node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         """`x += y` where x may be unbound reads it through `use`."""
