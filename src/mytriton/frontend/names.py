@@ -56,8 +56,10 @@ def root(node: ast.expr) -> Iterator[str]:
         yield node.id
 
 
-def bound(node: ast.AST) -> Iterator[str]:
-    """The names a statement or expression binds, or changes in place, in its own scope."""
+def bound(node: ast.AST, changed: bool = True) -> Iterator[str]:
+    """The names a statement or expression binds or, if `changed`, changes in place, in its own
+    scope.
+    """
     match node:
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
             yield name
@@ -66,22 +68,30 @@ def bound(node: ast.AST) -> Iterator[str]:
             return
         case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
             yield name
-        case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
+        case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()) if changed:
             yield from root(node)
-        case ast.Call(func=ast.Attribute(attr=attr, value=ast.Name(id=name))) if attr in MUTATORS:
-            yield name
-        case ast.AugAssign(target=target) if not isinstance(target, ast.Name):
+        case ast.Call(func=ast.Attribute(attr=attr, value=ast.Name(id=name))) if changed:
+            if attr in MUTATORS:
+                yield name
+        case ast.AugAssign(target=target) if changed and not isinstance(target, ast.Name):
             yield from root(target)
     if isinstance(node, COMPREHENSIONS):
         walrus = (inner for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr))
         yield from (inner.target.id for inner in walrus)
         return
     for child in ast.iter_child_nodes(node):
-        yield from bound(child)
+        yield from bound(child, changed)
 
 
 def bindings(block: Iterable[ast.AST]) -> set[str]:
     return {name for node in block for name in bound(node)}
+
+
+def own_names(block: Iterable[ast.AST]) -> set[str]:
+    """The names that are local to the block's function. One that is only changed in place may come
+    from outside: nothing tells the `tl` of `tl.sort(x)` from a list.
+    """
+    return {name for node in block for name in bound(node, changed=False)}
 
 
 def likely(block: Iterable[ast.stmt]) -> set[str]:

@@ -32,7 +32,7 @@ from typing import Any
 
 from . import expressions
 from .exits import RESULT, RETURNED, Exits, assign, exits, place
-from .names import Liveness, bindings, captured, likely
+from .names import Liveness, bindings, captured, likely, own_names
 
 HIDDEN = "$item"
 
@@ -78,6 +78,7 @@ class Statements:
     """Rewrites the statements of one function; `sites` is shared by those nested in it."""
 
     sites: list[Site]
+    own: set[str]
     locals: set[str]
     defined: set[str]
     lines: dict[str, int]
@@ -115,8 +116,8 @@ class Statements:
         test = _call("clear", [node.test], node) if guard else self.expression(node.test)
         if not guard and expressions.is_static(node.test):
             return [self.plain_if(node, test)]
-        bound = bindings([*node.body, *node.orelse]) - {HIDDEN}
-        first = bindings(node.body) - {HIDDEN}
+        bound = bindings([*node.body, *node.orelse]) & self.own - {HIDDEN}
+        first = bindings(node.body) & self.own - {HIDDEN}
         names = bound & node.after | first & node.other
         before = dict(self.lines)
         then = self.branch(node.body)
@@ -164,7 +165,7 @@ class Statements:
         return result
 
     def loop(self, node: Any) -> list[ast.stmt]:
-        bound = bindings(node.body) - {HIDDEN}
+        bound = bindings(node.body) & self.own - {HIDDEN}
         names = bound & (node.head | node.after)
         before = dict(self.lines)
         is_for = isinstance(node, ast.For)
@@ -259,12 +260,12 @@ def rewrite_function(
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     every += [extra for extra in (arguments.vararg, arguments.kwarg) if extra is not None]
     parameters = {argument.arg for argument in every}
-    names = bindings(body) | parameters
+    names = own_names(body) | parameters
     live = {RETURNED, RESULT} if flagged else set()
     Liveness(captured(body) & names).block(body, live)
     lines = dict.fromkeys(parameters, node.lineno)
     rewriter = Statements(
-        sites, names | (outer or set()), parameters | (outer or set()), lines, count
+        sites, names, names | (outer or set()), parameters | (outer or set()), lines, count
     )
     new = rewriter.block(body)
     if flagged:
