@@ -86,7 +86,7 @@ class CpuKernel:
             job = self._launch_wide(grid, total, values)
         else:
             start = perf_counter_ns()
-            packed = self._pack(0, total, total, nx, ny, nz, 0, self._show, 0, *values)
+            packed = self._pack(0, total, 1, nx, ny, nz, 0, self._show, 0, *values)
             job = self._job.from_buffer_copy(packed)
             self._run(addressof(job), local.arena.at_least(self.source.arena_bytes))
             self._per_program = (perf_counter_ns() - start) / total
@@ -99,8 +99,8 @@ class CpuKernel:
         shared = None if self._shower is not None or self.source.waits else pool()
         if shared is not None and not shared.lock.acquire(blocking=False):
             shared = None
-        chunk = max(1, total // (8 * threads)) if shared is not None else 1
-        packed = self._pack(0, total, chunk, *grid, 0, self._show, yield_address(), *values)
+        share = 2 * threads if shared is not None else total
+        packed = self._pack(0, total, share, *grid, 0, self._show, yield_address(), *values)
         job = self._job.from_buffer_copy(packed)
         start = perf_counter_ns()
         if shared is not None:

@@ -19,7 +19,7 @@ from .nest import Writer
 from .region import FunctionEmitter, bind_params
 from .waiting import waits
 
-JOB = {"next": 0, "total": 8, "chunk": 16, "nx": 24, "ny": 28, "nz": 32}
+JOB = {"next": 0, "total": 8, "share": 16, "nx": 24, "ny": 28, "nz": 32}
 JOB |= {"status": 40, "who": 48, "show": 64, "yield": 72, "inside": 80, "progress": 88}
 JOB |= {"finished": 96}
 ARGUMENTS = 104
@@ -52,7 +52,7 @@ def kernel_text(function: Function, overlap: bool, host: Host) -> KernelText:
     meets = waits(function)
     emitter = FunctionEmitter(function, writer, Aliases(function.params, overlap or meets))
     params = bind_params(emitter)
-    module.overloaded("llvm.umin", "i64", 0, 2)
+    module.overloaded("llvm.umax", "i64", 0, 2)
     start = names.fresh("start")
     code = Code(start)
     emitter.emit(code, function.body, emitter.plan(function.body))
@@ -96,16 +96,38 @@ def _arguments(params: list[str]) -> tuple[list[str], list[str]]:
     return lines, operands
 
 
+TAKE = (
+    "take:",
+    "  %seen = load atomic i64, ptr %job monotonic, align 8",
+    "  br label %try",
+    "try:",
+    "  %first = phi i64 [ %seen, %take ], [ %found, %claim ]",
+    "  %some = icmp ult i64 %first, %total",
+    "  br i1 %some, label %claim, label %done",
+    "claim:",
+    "  %left = sub i64 %total, %first",
+    "  %part = udiv i64 %left, %share",
+    "  %size = call i64 @llvm.umax.i64(i64 %part, i64 1)",
+    "  %last = add i64 %first, %size",
+    "  %swap = cmpxchg weak ptr %job, i64 %first, i64 %last monotonic monotonic",
+    "  %found = extractvalue { i64, i1 } %swap, 0",
+    "  %won = extractvalue { i64, i1 } %swap, 1",
+    "  br i1 %won, label %each, label %try",
+)
+"""Takes `%first` … `%last` of the programs left: the part of them that `share` says, at least one."""
+
+
 def run_text(params: list[str], counts: bool) -> str:
-    """`run(job, arena)`: takes chunks of programs until none is left; `counts`: it notes each that
-    is finished.
+    """`run(job, arena)`: takes chunks of programs until none is left, each that part of what is left
+    which `share` says: large ones first, which memory likes, small ones last, which end together.
+    `counts`: it notes each program that is finished.
     """
     finished = [
         f"  %finished = getelementptr i8, ptr %job, i64 {JOB['finished']}",
         "  %others = atomicrmw add ptr %finished, i64 1 acq_rel",
     ]
     loads, operands = _arguments(params)
-    fields = [line for name in ("total", "chunk") for line in _field(name, "i64")]
+    fields = [line for name in ("total", "share") for line in _field(name, "i64")]
     extents = [line for name in ("nx", "ny", "nz") for line in _field(name, "i32")]
     sizes = [
         "  %x.size = zext i32 %nx to i64",
@@ -120,16 +142,9 @@ def run_text(params: list[str], counts: bool) -> str:
         *sizes,
         *loads,
         "  br label %take",
-        "take:",
-        "  %first = atomicrmw add ptr %job, i64 %chunk monotonic",
-        "  %some = icmp ult i64 %first, %total",
-        "  br i1 %some, label %chunk.start, label %done",
-        "chunk.start:",
-        "  %past = add i64 %first, %chunk",
-        "  %last = call i64 @llvm.umin.i64(i64 %past, i64 %total)",
-        "  br label %each",
+        *TAKE,
         "each:",
-        "  %p = phi i64 [ %first, %chunk.start ], [ %p.next, %each ]",
+        "  %p = phi i64 [ %first, %claim ], [ %p.next, %each ]",
         "  %x.wide = urem i64 %p, %x.size",
         "  %rest = udiv i64 %p, %x.size",
         "  %y.wide = urem i64 %rest, %y.size",
