@@ -114,13 +114,13 @@ TAKE = (
     "  %won = extractvalue { i64, i1 } %swap, 1",
     "  br i1 %won, label %each, label %try",
 )
-"""Takes `%first` … `%last` of the programs left: the part of them that `share` says, at least one."""
+"""Takes programs `%first` … `%last`: the part of those left that `share` says, at least one."""
 
 
 def run_text(params: list[str], counts: bool) -> str:
-    """`run(job, arena)`: takes chunks of programs until none is left, each that part of what is left
-    which `share` says: large ones first, which memory likes, small ones last, which end together.
-    `counts`: it notes each program that is finished.
+    """`run(job, arena)`: takes chunks of programs until none is left, each that part of what is
+    left which `share` says: large ones first, which memory likes, small ones last, which end
+    together. `counts`: it notes each program that is finished.
     """
     finished = [
         f"  %finished = getelementptr i8, ptr %job, i64 {JOB['finished']}",
