@@ -116,12 +116,12 @@ def trace(
     parameters = signature(function).parameters
     params: list[Param] = []
     given: dict[str, Any] = {}
-    for name, value in arguments.items():
-        known = name in parameters and is_constexpr(parameters[name])
-        given[name] = value if known else _symbolic(name, value, params)
-        if isinstance(given[name], Constexpr):
-            given[name] = given[name].value
     with using(builder or Builder()) as active:
+        for name, value in arguments.items():
+            known = name in parameters and is_constexpr(parameters[name])
+            given[name] = value if known else _symbolic(name, value, params)
+            if isinstance(given[name], Constexpr):
+                given[name] = given[name].value
         result = run(function, given)
         if result is not None:
             raise CompileTypeError(

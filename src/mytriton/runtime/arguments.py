@@ -40,6 +40,7 @@ from ..ir.types import (
 from ..language.constexpr import constexpr, unwrap
 from ..language.semantics import natural
 from ..targets.memory import Argument, Buffer
+from .descriptor import parts_of
 
 DTYPE_NAMES: dict[str, ScalarType] = {
     **{row.name: row for row in SCALARS if row.kind in "iu"},
@@ -199,6 +200,7 @@ class Parameter:
 def argument_type(parameter: Parameter, name: str, value: Any) -> Any:
     """The IR type of a run-time argument, a tuple of them, or a `Constexpr` for what can only be
     known. Raises CompileTypeError naming the argument."""
+    value = parts_of(value)
     if isinstance(value, NUMBERS):
         return _declared_number(parameter, name, value)
     if value is None or isinstance(value, (str, ScalarType, PointerType, constexpr)):
@@ -235,7 +237,8 @@ def _declared_number(parameter: Parameter, name: str, value: Any) -> ScalarType:
 
 def arrays_in(values: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     """The arrays among arguments, tuples taken apart, with their names."""
-    for name, value in values:
+    for name, given in values:
+        value = parts_of(given)
         if isinstance(value, tuple):
             yield from arrays_in([(f"{name}[{i}]", part) for i, part in enumerate(value)])
         elif is_array(value):
@@ -271,8 +274,8 @@ def converters(types: Sequence[Any], values: Sequence[Any]) -> list[Callable[[An
 
 def _converter(ty: Any, value: Any) -> Callable[[Any], Any]:
     if isinstance(ty, tuple):
-        parts = converters(ty, value)
-        return lambda given: flat(make(part) for make, part in zip(parts, given))
+        parts = converters(ty, parts_of(value))
+        return lambda given: flat(make(part) for make, part in zip(parts, parts_of(given)))
     if isinstance(ty, ScalarType):
         return {"b": bool, "f": float}.get(ty.kind, int)
     if not isinstance(ty, PointerType):
