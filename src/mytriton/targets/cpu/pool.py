@@ -2,7 +2,8 @@
 
 One idea: a worker is a Python thread inside one native call that never returns, so it holds no GIL;
 it sleeps on a semaphore until a launch posts it. A launch is one native call as well: it wakes the
-workers, works itself, and waits for the rest.
+workers, works itself, and waits for the rest. Whoever waits looks around for a moment (`SPINS`)
+before it sleeps, since the next launch often follows at once and waking takes long.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ from typing import Any
 
 from .jit import compile_text
 
-TEXT = """
-define void @worker(ptr %self) {
+SPINS = 1 << 16
+"""How often one who waits looks before sleeping: some tens of microseconds."""
+
+TEXT = f"""
+define void @worker(ptr %self) {{
 entry:
   %pool.at = getelementptr i8, ptr %self, i64 16
   %pool = load ptr, ptr %pool.at
@@ -31,26 +35,39 @@ entry:
   %arena.at = getelementptr i8, ptr %self, i64 8
   %run.at = getelementptr i8, ptr %pool, i64 8
   %pending = getelementptr i8, ptr %pool, i64 40
+  %round = getelementptr i8, ptr %pool, i64 48
   br label %sleep
+watch:
+  %looks = phi i64 [ 0, %worked ], [ %looks.next, %look ]
+  %now = load atomic i64, ptr %round monotonic, align 8
+  %called = icmp ne i64 %now, %served
+  br i1 %called, label %sleep, label %look
+look:
+  %looks.next = add i64 %looks, 1
+  %tired = icmp ugt i64 %looks, {SPINS}
+  br i1 %tired, label %sleep, label %watch
 sleep:
   %gate = load ptr, ptr %self
   %slept = call i32 %wait(ptr %gate, i64 -1)
   %woken = icmp eq i32 %slept, 0
   br i1 %woken, label %work, label %sleep
 work:
+  %served = load atomic i64, ptr %round monotonic, align 8
   %job = load ptr, ptr %pool
   %run = load ptr, ptr %run.at
   %arena = load ptr, ptr %arena.at
   call void %run(ptr %job, ptr %arena)
   %before = atomicrmw sub ptr %pending, i64 1 acq_rel
   %last = icmp eq i64 %before, 1
-  br i1 %last, label %tell, label %sleep
+  br i1 %last, label %tell, label %worked
 tell:
   %told = call i32 %post(ptr %done)
-  br label %sleep
-}
+  br label %worked
+worked:
+  br label %watch
+}}
 
-define void @dispatch(ptr %pool, ptr %gates, i64 %count, ptr %run, ptr %job, ptr %arena) {
+define void @dispatch(ptr %pool, ptr %gates, i64 %count, ptr %run, ptr %job, ptr %arena) {{
 entry:
   %run.at = getelementptr i8, ptr %pool, i64 8
   %done.at = getelementptr i8, ptr %pool, i64 16
@@ -60,6 +77,8 @@ entry:
   store ptr %job, ptr %pool
   store ptr %run, ptr %run.at
   store atomic i64 %count, ptr %pending release, align 8
+  %round = getelementptr i8, ptr %pool, i64 48
+  %rounds = atomicrmw add ptr %round, i64 1 release
   %done = load ptr, ptr %done.at
   %wait = load ptr, ptr %wait.at
   %post = load ptr, ptr %post.at
@@ -74,17 +93,26 @@ wake:
   br i1 %more, label %wake, label %work
 work:
   call void %run(ptr %job, ptr %arena)
-  br label %sleep
+  br label %watch
+watch:
+  %looks = phi i64 [ 0, %work ], [ %looks.next, %look ]
+  %left = load atomic i64, ptr %pending monotonic, align 8
+  %all = icmp eq i64 %left, 0
+  br i1 %all, label %sleep, label %look
+look:
+  %looks.next = add i64 %looks, 1
+  %tired = icmp ugt i64 %looks, {SPINS}
+  br i1 %tired, label %sleep, label %watch
 sleep:
   %slept = call i32 %wait(ptr %done, i64 -1)
   %woken = icmp eq i32 %slept, 0
   br i1 %woken, label %end, label %sleep
 end:
   ret void
-}
+}}
 """
-"""A pool is job, run, done, wait, post, pending; a worker's self is gate, arena, pool: eight bytes
-each.
+"""A pool is job, run, done, wait, post, pending, round; a worker's self is gate, arena, pool:
+eight bytes each.
 """
 
 
@@ -136,8 +164,8 @@ class Pool:
             None, pointer, pointer, word, pointer, pointer, pointer
         )(code.addresses["dispatch"])
         worker = ctypes.CFUNCTYPE(None, pointer)(code.addresses["worker"])
-        self._pool = (ctypes.c_int64 * 6)(
-            0, 0, semaphores.new(), semaphores.wait, semaphores.post, 0
+        self._pool = (ctypes.c_int64 * 7)(
+            0, 0, semaphores.new(), semaphores.wait, semaphores.post, 0, 0
         )
         here = ctypes.addressof(self._pool)
         self._gates = (ctypes.c_int64 * threads)(*(semaphores.new() for _ in range(threads)))
