@@ -8,6 +8,7 @@ program starts itself again without them first.
 from __future__ import annotations
 
 import argparse
+import datetime
 import importlib
 import os
 import platform
@@ -49,7 +50,8 @@ def processor() -> str:
 
 
 def machine() -> Iterator[str]:
-    """Yield what a reader needs to know to compare: processor, cores, system, versions."""
+    """Yield what a reader needs to know to compare: day, processor, cores, system, versions."""
+    yield datetime.date.today().isoformat()
     yield f"{processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}"
     versions = [f"Python {platform.python_version()}"]
     for library in LIBRARIES:
