@@ -16,8 +16,9 @@ import llvmlite.binding as llvm
 
 from .host import host
 
-_lock = threading.Lock()
-"""LLVM's global context is used by one thread at a time."""
+_lock = threading.RLock()
+"""LLVM's global context is used by one thread at a time; what is no longer needed may be found by
+the one that uses it."""
 
 
 @cache
@@ -52,6 +53,10 @@ class Code:
 
     addresses: dict[str, int]
     engine: Any = field(repr=False)
+
+    def __del__(self, lock: Any = _lock) -> None:
+        with lock:
+            self.engine = None
 
 
 def compile_text(text: str, names: tuple[str, ...]) -> Code:

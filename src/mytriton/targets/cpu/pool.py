@@ -229,11 +229,28 @@ def yield_address() -> int:
 
 
 @cache
-def pool() -> Pool | None:
-    """The process's pool; None where there is one processor, or no semaphores to sleep on."""
+def _pool() -> Pool | None:
     threads = thread_count()
     return None if threads < 2 or sys.platform == "win32" else Pool(threads)
 
 
+class _Making:
+    """One thread at a time makes the pool: the workers of a second one would outlive it."""
+
+    lock = threading.Lock()
+
+
+def pool() -> Pool | None:
+    """The process's pool; None where there is one processor, or no semaphores to sleep on."""
+    with _Making.lock:
+        return _pool()
+
+
+def _forked() -> None:
+    """A child has none of the threads, nor whoever held the lock."""
+    _Making.lock = threading.Lock()
+    _pool.cache_clear()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=pool.cache_clear)
+    os.register_at_fork(after_in_child=_forked)
