@@ -22,7 +22,7 @@ test: $(VENV)/.stamp-dev  ## every test but the marked long runs
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 fuzz: $(VENV)/.stamp-dev  ## the long runs: random programs, slow sweeps
-	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(WORKERS) -m "fuzz or slow" $(ARGS)
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(WORKERS) --timeout 3600 -m "fuzz or slow" $(ARGS)
 
 bench: $(VENV)/.stamp-dev  ## time against NumPy, torch and Numba
 	$(BIN)/python -m benchmarks.run $(ARGS)
