@@ -12,7 +12,7 @@ from mytriton.ir.build import Builder, using
 from mytriton.ir.expr import Expr
 from mytriton.ir.fold import fold
 from mytriton.ir.nodes import Const, Op, Param
-from mytriton.ir.ops import TABLE, Row
+from mytriton.ir.ops import Row
 from mytriton.ir.types import ScalarType, compute_type
 from mytriton.ir.types import element_of as element_of_type
 from tests.conformance.distance import ulps
@@ -75,7 +75,7 @@ def test_folding_is_evaluating(row: Row, element: ScalarType) -> None:
     want = by_numpy(row, element, arrays)
     for place in range(len(want)):
         constants = [Const(array[place].item(), element) for array in arrays]
-        folded = fold(row.name, constants, {}, result)
+        folded = fold(row, constants, {}, result)
         assert folded == Const(want[place].item(), result)
 
 
@@ -88,7 +88,7 @@ def test_a_formula_uses_only_instructions(row: Row) -> None:
         if not uses_formula(element_of(row), element):
             continue
         for op in formula_ops(row, element):
-            inner = TABLE[op.name].element
+            inner = op.row.element
             kind = element_of_type(op.operands[0].ty).kind
             assert inner is None or kind in inner.llvm, f"{row.name} of {element} uses {op.name}"
 

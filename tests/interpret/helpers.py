@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from mytriton.errors import Location
-from mytriton.ir.build import BRANCH, LOOP, Builder, current, emit, using
+from mytriton.ir.build import Builder, current, emit, using
 from mytriton.ir.nodes import Function, Operand, Param, Region
+from mytriton.ir.ops import RegionKind
 from mytriton.ir.types import BY_IR_NAME, PointerType, Type, VectorType
 from mytriton.targets.interpret import run
 from mytriton.targets.memory import Argument, Buffer
@@ -25,14 +26,14 @@ def kernel(body: Callable[..., None], **params: Type) -> Function:
         return builder.function("kernel", given)
 
 
-def region(body: Callable[..., Any], *types: Type, kind: str = BRANCH) -> Region:
+def region(body: Callable[..., Any], *types: Type, kind: RegionKind = RegionKind.BRANCH) -> Region:
     """The region that `body` emits, called with params of these types."""
     params = [Param(f"a{number}", ty) for number, ty in enumerate(types)]
     return current().region(kind, params, lambda *given: as_tuple(body(*given)))
 
 
 def loop(body: Callable[..., Any], *types: Type) -> Region:
-    return region(body, *types, kind=LOOP)
+    return region(body, *types, kind=RegionKind.LOOP)
 
 
 def as_tuple(values: Any) -> tuple[Operand, ...]:

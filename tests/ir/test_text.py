@@ -100,7 +100,7 @@ def test_constants_carry_the_type_that_their_spelling_does_not_say(
 def test_parameters_with_odd_names_are_told_from_constants() -> None:
     params = (Param("inf", F32), Param("a-b", F32), Param("größe", F32), Param("none", F32))
     operands = (*params, Const(float("inf"), F32), None)
-    body = Region((), (Op("print", operands), Op("yield", ())))
+    body = Region((), (Op(TABLE["print"], operands), Op(TABLE["yield"], ())))
     text = print_function(Function("k", params, body))
     assert "print `inf`, `a-b`, größe, `none`, inf, none" in text
     assert print_function(parse(text)) == text

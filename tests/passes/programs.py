@@ -12,10 +12,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from mytriton.ir.build import BRANCH, LOOP, Builder, emit, using
+from mytriton.ir.build import Builder, emit, using
 from mytriton.ir.fold import constant
 from mytriton.ir.nodes import Const, Function, Op, Operand, Param
-from mytriton.ir.ops import TABLE, Mismatch
+from mytriton.ir.ops import TABLE, Mismatch, RegionKind
 from mytriton.ir.types import (
     BOOL,
     F16,
@@ -62,7 +62,7 @@ class RawBuilder(Builder):
         types = row.rule(
             [None if v is None else v.ty for v in operands], {**row.attrs, **given}, regions
         )
-        op = Op(name, tuple(operands), types, given, regions)
+        op = Op(row, tuple(operands), types, given, regions)
         self.scopes[-1].ops.append(op)
         return op.results
 
@@ -170,7 +170,7 @@ class Writer:
         element = element_of(value.ty)
         row = self.choose([r for r in ("maximum", "add", "xor") if _allows(r, element)] or ["or"])
         params = [Param("a", element), Param("b", element)]
-        region = self.builder.region(BRANCH, params, lambda a, b: [emit(row, a, b)])
+        region = self.builder.region(RegionKind.BRANCH, params, lambda a, b: [emit(row, a, b)])
         self.pool += self.builder.emit("reduce", [value], {"axis": 0}, (region,))
 
     # -- memory
@@ -242,7 +242,7 @@ class Writer:
 
     # -- regions
 
-    def inside(self, kind: str, params: Sequence[Param], body: Callable[[], Any]) -> Any:
+    def inside(self, kind: RegionKind, params: Sequence[Param], body: Callable[[], Any]) -> Any:
         """A region whose values leave the pool with it."""
 
         def write(*given: Param) -> Any:
@@ -274,7 +274,7 @@ class Writer:
             self.block(3, depth)
             return self.again(params)
 
-        region = self.inside(LOOP, [Param("i", I32), *params], body)
+        region = self.inside(RegionKind.LOOP, [Param("i", I32), *params], body)
         self.pool += self.builder.emit("for", [*bounds, *starts], {}, (region,))
 
     def branch(self, depth: int) -> None:
@@ -284,7 +284,7 @@ class Writer:
             self.block(3, depth)
             return self.again(given)
 
-        regions = tuple(self.inside(BRANCH, [], body) for _ in range(2))
+        regions = tuple(self.inside(RegionKind.BRANCH, [], body) for _ in range(2))
         self.pool += self.builder.emit("if", [self.value(BOOL, ())], {}, regions)
 
     def wait(self, depth: int) -> None:
@@ -295,13 +295,15 @@ class Writer:
             return [Param(f"w{i}", v.ty) for i, v in enumerate(starts) if v is not None]
 
         tested, looped = params(), params()
-        test = self.inside(LOOP, tested, lambda: [emit("cmp_gt", tested[0], Const(0, I32))])
+        test = self.inside(
+            RegionKind.LOOP, tested, lambda: [emit("cmp_gt", tested[0], Const(0, I32))]
+        )
 
         def body() -> list[Operand]:
             self.block(3, depth)
             return [emit("sub", looped[0], Const(1, I32)), *self.again(looped[1:])]
 
-        region = self.inside(LOOP, looped, body)
+        region = self.inside(RegionKind.LOOP, looped, body)
         self.pool += self.builder.emit("while", starts, {}, (test, region))
 
 

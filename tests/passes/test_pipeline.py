@@ -9,6 +9,7 @@ import pytest
 from mytriton.ir.build import Builder, emit, using
 from mytriton.ir.check import InvalidIR
 from mytriton.ir.nodes import Const, Function, Op, Param, Region
+from mytriton.ir.ops import TABLE
 from mytriton.ir.text import SSAPrinter
 from mytriton.ir.types import F32, I32, PointerType
 from mytriton.passes import pipeline
@@ -44,7 +45,7 @@ def test_what_is_done_already_is_the_same_function() -> None:
 
 def broken(function: Function) -> Function:
     body = function.body
-    wrong = Op("add", (Const(1, I32), Const(1.0, F32)), (I32,))
+    wrong = Op(TABLE["add"], (Const(1, I32), Const(1.0, F32)), (I32,))
     return Function(function.name, function.params, Region((), (wrong, *body.ops)))
 
 

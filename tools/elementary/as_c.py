@@ -12,7 +12,7 @@ from typing import Any
 from mytriton.ir.build import Builder, using
 from mytriton.ir.expr import Expr
 from mytriton.ir.nodes import Const, Op, Operand, Param
-from mytriton.ir.ops import TABLE, Elementwise
+from mytriton.ir.ops import Elementwise
 from mytriton.ir.types import ScalarType, element_of
 from mytriton.targets.cuda.prelude import FOLDER, host_text
 from mytriton.targets.cuda.spelling import INTS, literal
@@ -64,7 +64,7 @@ class Lines:
         (value,) = op.results
         element = element_of(value.ty)
         kind = C_TYPES[element.ir]
-        row = TABLE[op.name].element
+        row = op.row.element
         if row is not None:
             assert op.operands[0] is not None
             text = f"({kind}){c_text(row, texts, element_of(op.operands[0].ty))}"

@@ -12,8 +12,9 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CompileError
-from ..ir.build import BRANCH, Scope, current
+from ..ir.build import Scope, current
 from ..ir.nodes import Operand, Region
+from ..ir.ops import RegionKind
 from ..language import semantics
 from ..language.tensor import tensor
 from .carry import (
@@ -44,7 +45,7 @@ class Branches:
         self.site, self.condition = site, condition
         self.saved = snapshot(frame, site.names)
         self.builder = current()
-        self.builder.open(BRANCH)
+        self.builder.open(RegionKind.BRANCH)
         self.left: dict[str, Tree] = {}
         self.left_exit: frozenset[str] = frozenset()
         self.scope: Scope | None = None
@@ -60,7 +61,7 @@ class Branches:
 
     def swap(self) -> None:
         self.scope = self.builder.scopes.pop()
-        self.builder.open(BRANCH)
+        self.builder.open(RegionKind.BRANCH)
 
     def taken(self, frame: FrameType) -> frozenset[str]:
         """The jumps that a block surely took."""

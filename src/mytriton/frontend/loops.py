@@ -16,8 +16,9 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CompileError
-from ..ir.build import LOOP, TRIAL, current
+from ..ir.build import current
 from ..ir.nodes import Const, Operand, Param, Region
+from ..ir.ops import RegionKind
 from ..ir.types import BOOL, U32, U64
 from ..language.semantics import cast, number_as, select
 from ..language.tensor import tensor
@@ -220,7 +221,7 @@ class KernelFor:
         if self.exits:
             self.places.append(Param("round", self.rounds.type))
         self.params = self.carried.params()
-        self.builder.open(LOOP, [*self.places, *self.params])
+        self.builder.open(RegionKind.LOOP, [*self.places, *self.params])
 
     def carried_exits(self) -> list[int]:
         """Where among the names those jump flags are that only the run will tell."""
@@ -328,7 +329,7 @@ class KernelWhile:
 
     def open(self) -> None:
         if not self.builder.eager:
-            self.builder.open(TRIAL)
+            self.builder.open(RegionKind.TRIAL)
 
     def close(self, discard: bool) -> bool:
         """Throws the trial away, or makes its ops those of the region around it."""
@@ -352,12 +353,12 @@ class KernelWhile:
 
     def attempt(self, carried: Carried) -> Iterator[bool]:
         self.params = carried.params()
-        self.builder.open(LOOP, self.params)
+        self.builder.open(RegionKind.LOOP, self.params)
         yield True
         answer = Const(self.answer, BOOL) if isinstance(self.answer, bool) else self.answer
         self.condition = self.builder.close([answer])
         self.params = carried.params()
-        self.builder.open(LOOP, self.params)
+        self.builder.open(RegionKind.LOOP, self.params)
         yield False
         assert self.frame is not None
         self.ends = carried.ended(self.frame)

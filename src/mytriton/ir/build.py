@@ -17,19 +17,16 @@ from typing import Any
 from ..errors import CompileError, CompileTypeError, Where, user_stack
 from .fold import fold
 from .nodes import Const, Function, Op, Operand, Param, Region, Value
-from .ops import REQUIRED, TABLE, Effect, Mismatch, Row
+from .ops import REQUIRED, TABLE, Effect, Mismatch, RegionKind, Row
+from .regions import YIELD
 from .types import Type
-
-LOOP, BRANCH, FUNCTION, TRIAL = "loop", "branch", "function", "trial"
-"""The kinds of region under construction: ops may be hoisted out of a loop, not out of the others;
-a function (of a reduction, scan or map) has no effects."""
 
 
 @dataclass
 class Scope:
     """A region under construction; `shared` finds the op that already computes an expression."""
 
-    kind: str
+    kind: RegionKind
     params: tuple[Param, ...]
     ops: list[Op] = field(default_factory=list)
     shared: dict[Any, Op] = field(default_factory=dict)
@@ -47,12 +44,12 @@ class Builder:
 
     def __init__(self, where: Where | None = None) -> None:
         self.where = where
-        self.scopes: list[Scope] = [Scope(BRANCH, ())]
+        self.scopes: list[Scope] = [Scope(RegionKind.BRANCH, ())]
         self.depth: dict[Value | Param, int] = {}
 
     # -- regions
 
-    def open(self, kind: str, params: Sequence[Param] = ()) -> None:
+    def open(self, kind: RegionKind, params: Sequence[Param] = ()) -> None:
         """Opens a region inside the current one; ops go there until it is closed."""
         self.scopes.append(Scope(kind, tuple(params)))
         for param in params:
@@ -61,11 +58,11 @@ class Builder:
     def close(self, results: Sequence[Operand] = ()) -> Region:
         """Ends the innermost region with a yield of the results."""
         scope = self.scopes.pop()
-        end = Op("yield", tuple(results), where=self.source())
+        end = Op(YIELD, tuple(results), where=self.source())
         return Region(scope.params, (*scope.ops, end))
 
     def region(
-        self, kind: str, params: Sequence[Param], body: Callable[..., Sequence[Operand]]
+        self, kind: RegionKind, params: Sequence[Param], body: Callable[..., Sequence[Operand]]
     ) -> Region:
         """The region that `body`, called with the params, emits and returns the results of."""
         depth = len(self.scopes)
@@ -78,7 +75,7 @@ class Builder:
     def function(self, name: str, params: Sequence[Param]) -> Function:
         """The function of all that was emitted at top level."""
         assert len(self.scopes) == 1, "a region is still open"
-        return Function(name, tuple(params), Region((), (*self.scopes[0].ops, Op("yield", ()))))
+        return Function(name, tuple(params), Region((), (*self.scopes[0].ops, Op(YIELD, ()))))
 
     # -- ops
 
@@ -107,7 +104,7 @@ class Builder:
             types = row.rule([None if v is None else v.ty for v in operands], full, regions)
         except Mismatch as mismatch:
             raise CompileTypeError(f"{row.symbol or name}: {mismatch}", self.where) from None
-        known = fold(name, operands, full, types[0] if types else None)
+        known = fold(row, operands, full, types[0] if types else None)
         if known is not None:
             return (known,)
         self.permit(row)
@@ -115,7 +112,9 @@ class Builder:
 
     def permit(self, row: Row) -> None:
         """Raises CompileTypeError for an op that has an effect, inside a function of elements."""
-        if row.effect is not Effect.PURE and any(s.kind == FUNCTION for s in self.scopes):
+        if row.effect is not Effect.PURE and any(
+            s.kind is RegionKind.FUNCTION for s in self.scopes
+        ):
             raise CompileTypeError(
                 f"`{row.name}` cannot stand in a function of single elements, which is called in no"
                 " fixed order; use it before or after, on blocks",
@@ -124,7 +123,7 @@ class Builder:
 
     def adopt(self, op: Op) -> tuple[Operand, ...]:
         """The results of an op that exists, shared and placed as if it were emitted now."""
-        return self._share(TABLE[op.name], op.operands, op.attrs, lambda: op).results
+        return self._share(op.row, op.operands, op.attrs, lambda: op).results
 
     def _place(
         self,
@@ -140,7 +139,7 @@ class Builder:
             row,
             operands,
             given,
-            lambda: Op(row.name, operands, types, given, regions, self.source()),
+            lambda: Op(row, operands, types, given, regions, self.source()),
         )
 
     def _share(
@@ -152,7 +151,7 @@ class Builder:
     ) -> Op:
         """Shares a pure op with an equal one in reach, else appends it as far out as its operands
         allow."""
-        pure = row.effect is Effect.PURE and not row.parts
+        pure = row.effect is Effect.PURE and not row.region_names
         level = self._level(operands) if pure else len(self.scopes) - 1
         key = (
             row.name,
@@ -176,7 +175,7 @@ class Builder:
             (self.depth.get(v, 0) for v in operands if isinstance(v, (Value, Param))), default=0
         )
         level = len(self.scopes) - 1
-        while level > inner and self.scopes[level].kind == LOOP:
+        while level > inner and self.scopes[level].kind is RegionKind.LOOP:
             level -= 1
         return level
 

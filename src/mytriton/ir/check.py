@@ -104,10 +104,10 @@ class _Check:
         self.scope.update(op.results)
 
     def row(self, op: Op) -> None:
-        row = TABLE.get(op.name)
-        if row is None:
-            return self.fail(op, "row", f"there is no op {op.name!r}")
-        self.need(len(op.regions) == row.regions, op, "row", f"{len(op.regions)} regions")
+        row = op.row
+        if TABLE.get(row.name) is not row:
+            return self.fail(op, "row", f"there is no op {row.name!r}")
+        self.need(len(op.regions) == len(row.region_names), op, "row", f"{len(op.regions)} regions")
         for name, value in op.attrs.items():
             known = name in row.attrs and value != row.attrs[name]
             self.need(known, op, "attributes", f"attribute {name} is unknown or the default")
@@ -134,7 +134,7 @@ class _Check:
         self.need(same, op, "constants", f"{value!r} is not a value of {ty}")
 
     def types(self, op: Op) -> None:
-        row = TABLE[op.name]
+        row = op.row
         given = [None if operand is None else operand.ty for operand in op.operands]
         attrs = {**row.attrs, **op.attrs} if op.attrs else row.attrs
         try:
@@ -149,10 +149,10 @@ class _Check:
         self.need(own and right, op, "types", "the results are not the op's own")
 
     def effects(self, op: Op) -> None:
-        row = TABLE[op.name]
-        if row.regions and row.inside == "function":
+        row = op.row
+        if row.region_names and not row.has_control_flow:
             for inner in (inner for region in op.regions for inner in walk(region)):
-                pure = TABLE[inner.name].effect is Effect.PURE
+                pure = inner.row.effect is Effect.PURE
                 self.need(pure, op, "effects", f"{inner.name} inside a {op.name}")
         useful = op.results or op.regions or row.effect is not Effect.PURE or op.name == "yield"
         self.need(bool(useful), op, "effects", "a pure op without a result")

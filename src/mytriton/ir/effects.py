@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .nodes import Op, Operand, Param, Region, Value, walk
-from .ops import TABLE, Effect
+from .ops import Effect
 
 
 def effect(op: Op) -> Effect:
@@ -23,13 +23,12 @@ def own_effect(op: Op) -> Effect:
     """The effect without that of the regions. A load that must see what others store (volatile, or
     past the caches) counts as a write."""
     fresh = op.attrs and (op.attrs.get("volatile") or op.attrs.get("cache") == ".cv")
-    return Effect.WRITE if fresh else TABLE[op.name].effect
+    return Effect.WRITE if fresh else op.row.effect
 
 
 def touches(op: Op) -> bool:
     """Whether the op's first operand is the address that it reads or writes."""
-    row = TABLE[op.name]
-    return row.effect is not Effect.PURE and row.operands[:1] == ("ptr",)
+    return op.row.effect is not Effect.PURE and op.row.operands[:1] == ("ptr",)
 
 
 def is_meeting(op: Op) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .nodes import Const, Operand
 from .numeric import Array, bitcast, canonical, convert, held_dtype, round_to
-from .ops import TABLE, Elementwise
+from .ops import Elementwise, Row
 from .types import ScalarType, Type, element_of
 
 
@@ -43,12 +43,11 @@ def constant(value: Any, element: ScalarType) -> Const:
 
 
 def fold(
-    name: str, operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type | None
+    row: Row, operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type | None
 ) -> Operand:
     """An operand or constant equal to the op's result; None where there is none."""
-    row = TABLE[name]
     if row.element is None:
-        special = _STRUCTURAL.get(name)
+        special = _STRUCTURAL.get(row.name)
         return special(operands, attrs, ty) if special else None
     constants = [operand for operand in operands if isinstance(operand, Const)]
     if len(constants) == len(operands) and ty is not None:

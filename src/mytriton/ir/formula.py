@@ -17,7 +17,6 @@ from .expr import Expr
 from .fold import evaluate
 from .nodes import Const, Function, Op, Operand, Param
 from .numeric import Array, bitcast, convert, held_dtype
-from .ops import TABLE
 from .types import F32, F64, ScalarType, element_of
 
 Formula = Callable[..., Any]
@@ -63,7 +62,7 @@ def run(function: Function, arrays: list[Array]) -> Array:
 def _result(op: Op, arrays: list[Array]) -> Array:
     source: Any = element_of(op.operands[0].ty)  # type: ignore[union-attr]
     target: Any = element_of(op.types[0])
-    row = TABLE[op.name].element
+    row = op.row.element
     if row is not None:
         return evaluate(row, target, arrays)
     if op.name == "select":

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import Where
+from .ops import Row
 from .types import ScalarType, Type
 
 
@@ -78,17 +79,20 @@ class Region:
 
 @dataclass(frozen=True, eq=False)
 class Op:
-    """One operation; `types` are its results' types, `where` the kernel lines it came from."""
+    """One operation of a row of the op table; `types` are its results' types, `where` the kernel
+    lines it came from, `name` its row's."""
 
-    name: str
+    row: Row
     operands: tuple[Operand, ...]
     types: tuple[Type, ...] = ()
     attrs: Mapping[str, Any] = field(default_factory=dict)
     regions: tuple[Region, ...] = ()
     where: Where = ()
+    name: str = field(init=False)
     results: tuple[Value, ...] = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.row.name)
         values = tuple(Value(self, i, ty) for i, ty in enumerate(self.types))
         object.__setattr__(self, "results", values)
 
@@ -96,6 +100,10 @@ class Op:
     def result(self) -> Value | None:
         """The first result; None for an op without one."""
         return self.results[0] if self.results else None
+
+    def attribute(self, name: str) -> Any:
+        """What the attribute was given, else its row's default."""
+        return self.attrs[name] if name in self.attrs else self.row.attrs[name]
 
     def __repr__(self) -> str:
         return f"<op {self.name} : {', '.join(map(repr, self.types))}>"

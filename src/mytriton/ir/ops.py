@@ -13,10 +13,12 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .nodes import Op, Region
 from .types import BOOL, ScalarType, Type, element_of, shape_of, with_shape
+
+if TYPE_CHECKING:
+    from .nodes import Region
 
 
 class Mismatch(Exception):
@@ -33,6 +35,19 @@ class Effect(enum.IntEnum):
     """Writes memory, synchronises, prints or asserts: never dropped, in program order."""
 
 
+class RegionKind(enum.Enum):
+    """What a region is for its op, and so what may leave it."""
+
+    LOOP = "loop"
+    """Runs any number of times: an op on values from outside may be hoisted out of it."""
+    BRANCH = "branch"
+    """Runs at most once; ops stay inside."""
+    FUNCTION = "function"
+    """The function of a reduction, scan or map: pure, called in no fixed order."""
+    TRIAL = "trial"
+    """Open while tracing only: its ops join the region around it, or are discarded."""
+
+
 class _Required:
     def __repr__(self) -> str:
         return "REQUIRED"
@@ -42,7 +57,7 @@ REQUIRED = _Required()
 """The default of an attribute that every op of the row must give."""
 
 Types = tuple[Type, ...]
-Rule = Callable[[Sequence[Any], Mapping[str, Any], tuple[Region, ...]], Types]
+Rule = Callable[[Sequence[Any], Mapping[str, Any], "tuple[Region, ...]"], Types]
 
 
 @dataclass(frozen=True)
@@ -84,15 +99,14 @@ class Elementwise:
     signature: tuple[str, ...] = ("x", "y", "z")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Row:
     """One op. `symbol` is its Python operator, where it has one.
 
-    operands, parts: the names of its operands (the last may be `*rest`) and regions, for people.
-    label: its name in the expression view, else the capitalised `name`. demand: the order in which
-    its operands are computed, where that is not their own. inside: what its regions are: "loop" or
-    "branch" control flow, which may have effects; "function" may not. joiner: the word between its
-    two regions in the text.
+    operands, region_names: the names of its operands (the last may be `*rest`) and regions.
+    node_name: its name in the expression view, else the capitalised `name`. evaluation_order: the
+    order in which its operands are computed, where that is not their own. region_kind: what its
+    regions are. region_separator: the word between its two regions in the text.
     """
 
     name: str
@@ -103,16 +117,21 @@ class Row:
     symbol: str = ""
     element: Elementwise | None = None
     operands: tuple[str, ...] = ()
-    parts: tuple[str, ...] = ()
-    label: str = ""
-    demand: tuple[int, ...] = ()
-    inside: str = "function"
-    joiner: str = ""
+    region_names: tuple[str, ...] = ()
+    node_name: str = ""
+    evaluation_order: tuple[int, ...] = ()
+    region_kind: RegionKind = RegionKind.FUNCTION
+    region_separator: str = ""
 
     @property
-    def regions(self) -> int:
-        """How many regions it has."""
-        return len(self.parts)
+    def has_loop_regions(self) -> bool:
+        """Whether the op is a loop."""
+        return self.region_kind is RegionKind.LOOP
+
+    @property
+    def has_control_flow(self) -> bool:
+        """Whether the op is a loop or a branch, whose regions may have effects."""
+        return self.region_kind is not RegionKind.FUNCTION
 
 
 TABLE: dict[str, Row] = {}
@@ -181,8 +200,3 @@ def along(types: Sequence[Any], axis: int) -> tuple[int, ...]:
     shape = shapes.pop()
     need(0 <= axis < len(shape), f"axis {axis} is not one of shape {shape}")
     return shape
-
-
-def attribute(op: Op, name: str) -> Any:
-    """An attribute of an op: what it was given, else its row's default."""
-    return op.attrs[name] if name in op.attrs else TABLE[op.name].attrs[name]

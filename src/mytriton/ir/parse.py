@@ -25,6 +25,7 @@ from typing import Any, NoReturn, TypeVar
 from .nodes import Const, Function, Op, Operand, Param, Region, Value
 from .numeric import canonical
 from .ops import TABLE
+from .regions import YIELD
 from .types import BOOL, BY_IR_NAME, F32, I32, Element, PointerType, ScalarType, Type, VectorType
 
 Item = TypeVar("Item")
@@ -231,13 +232,13 @@ class _Parser:
         types = self.many(self.type) if self.accept(":") else []
         row = TABLE.get(name) or self.fail(f"there is no op {name}", place)
         regions = []
-        for index in range(row.regions):
-            if index and row.joiner:
-                self.expect(row.joiner)
+        for index in range(len(row.region_names)):
+            if index and row.region_separator:
+                self.expect(row.region_separator)
             regions.append(self.region(self.params() if self.accept("(") else ()))
         if len(types) != len(defines):
             self.fail(f"{len(defines)} results of {len(types)} types", start)
-        op = Op(name, tuple(operands), tuple(types), attrs, tuple(regions))
+        op = Op(row, tuple(operands), tuple(types), attrs, tuple(regions))
         for reference, value in zip(defines, op.results):
             self.define(reference, value, start)
         return op
@@ -283,7 +284,7 @@ class _Parser:
             return made
 
         params = tuple(self.many(param, ")"))
-        return Function(name, params, self.region((), (Op("yield", ()),)))
+        return Function(name, params, self.region((), (Op(YIELD, ()),)))
 
 
 def _number(text: str) -> bool | int | float:

@@ -1,17 +1,19 @@
 """The rows of the ops with regions: reductions, scans, maps, loops, branches, and `yield`.
 
 One idea: a region is a function of its params that ends in a `yield`; what an op does with it is in
-its rule and its `inside`. There are no jumps, so what a value dominates is its scope.
+its rule and its `region_kind`. There are no jumps, so what a value dominates is its scope.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .nodes import Region
-from .ops import REQUIRED, Types, along, broadcast_shapes, need, structural
+from .ops import REQUIRED, RegionKind, Types, along, broadcast_shapes, need, structural
 from .types import BOOL, element_of, shape_of, with_shape
+
+if TYPE_CHECKING:
+    from .nodes import Region
 
 
 def _combiner(types: Sequence[Any], region: Region) -> None:
@@ -98,7 +100,7 @@ structural(
     "Combines along an axis, in order.",
     _reduce,
     attrs=_AXIS,
-    parts=("combine",),
+    region_names=("combine",),
 )
 structural(
     "scan",
@@ -106,7 +108,7 @@ structural(
     "Running combinations along an axis.",
     _scan,
     attrs={**_AXIS, "reverse": False},
-    parts=("combine",),
+    region_names=("combine",),
 )
 structural(
     "for",
@@ -114,28 +116,32 @@ structural(
     "A counted loop; the body takes the index and the carried values.",
     _for,
     attrs={"hints": ()},
-    parts=("body",),
-    inside="loop",
+    region_names=("body",),
+    region_kind=RegionKind.LOOP,
 )
 structural(
     "while",
     "*carried",
     "A condition region and a body region, both of the carried values.",
     _while,
-    parts=("test", "body"),
-    inside="loop",
-    joiner="do",
+    region_names=("test", "body"),
+    region_kind=RegionKind.LOOP,
+    region_separator="do",
 )
 structural(
     "if",
     "condition",
     "One of two regions.",
     _if,
-    parts=("then", "otherwise"),
-    inside="branch",
-    joiner="else",
+    region_names=("then", "otherwise"),
+    region_kind=RegionKind.BRANCH,
+    region_separator="else",
 )
 structural(
-    "map", "*values", "A scalar function applied to every element.", _map, parts=("function",)
+    "map",
+    "*values",
+    "A scalar function applied to every element.",
+    _map,
+    region_names=("function",),
 )
-structural("yield", "*values", "Ends a region with its results.", _yield)
+YIELD = structural("yield", "*values", "Ends a region with its results.", _yield)

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .nodes import Region
 from .ops import (
     REQUIRED,
     Effect,
@@ -34,6 +33,9 @@ from .types import (
     with_element,
     with_shape,
 )
+
+if TYPE_CHECKING:
+    from .nodes import Region
 
 
 def _select(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
@@ -333,7 +335,11 @@ structural(
     _select,
 )
 structural(
-    "addptr", "base offset", "The address `offset` elements past `base`.", _addptr, label="AddPtr"
+    "addptr",
+    "base offset",
+    "The address `offset` elements past `base`.",
+    _addptr,
+    node_name="AddPtr",
 )
 structural("load", "ptr mask other", "Reads memory.", _load, attrs=_LOAD, effect=Effect.READ)
 structural(
@@ -343,7 +349,7 @@ structural(
     _store,
     attrs=_HINTS,
     effect=_WRITE,
-    demand=(1, 0, 2),
+    evaluation_order=(1, 0, 2),
 )
 structural(
     "atomic",
@@ -352,7 +358,7 @@ structural(
     _atomic,
     attrs={"kind": REQUIRED, **_SYNC},
     effect=_WRITE,
-    demand=(1, 0, 2),
+    evaluation_order=(1, 0, 2),
 )
 structural(
     "atomic_cas",
@@ -361,7 +367,7 @@ structural(
     _atomic_cas,
     attrs=_SYNC,
     effect=_WRITE,
-    demand=(1, 2, 0),
+    evaluation_order=(1, 2, 0),
 )
 structural(
     "reshape",
@@ -435,7 +441,7 @@ structural(
     _nothing,
     effect=_WRITE,
 )
-structural(
+HINT = structural(
     "hint",
     "value",
     "The operand, with what is known of it per axis: multiples, contiguous and constant runs.",

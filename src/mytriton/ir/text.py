@@ -24,7 +24,6 @@ import numpy as np
 
 from .nodes import Const, Function, Op, Operand, Param, Region, Value, number
 from .numeric import canonical
-from .ops import TABLE
 from .types import BOOL, F32, F64, I32, ScalarType, TypeQueries
 
 INDENT = "    "
@@ -120,9 +119,8 @@ class SSAPrinter:
         for op in ops:
             lines = [self.head(op)]
             for place, region in enumerate(op.regions):
-                row = TABLE.get(op.name)
-                joiner = f" {row.joiner}" if place and row and row.joiner else ""
-                lines[-1] += f"{joiner}{self._params(region)} {{"
+                separator = op.row.region_separator if place else ""
+                lines[-1] += f"{' ' * bool(separator)}{separator}{self._params(region)} {{"
                 lines += [INDENT + line for line in self._lines(region.ops)]
                 lines.append("}")
             if self.show_where and op.where:

@@ -18,7 +18,7 @@ from typing import Any
 
 from .effects import Effects
 from .nodes import Const, Function, Op, Operand, Param, Region, Value
-from .ops import TABLE, Effect, Row
+from .ops import Effect, Row
 from .text import attribute_text, float_text
 
 WHOLE = 256
@@ -75,13 +75,12 @@ def _camel(name: str) -> str:
 
 
 @cache
-def _shape(name: str) -> tuple[str, tuple[str, ...], dict[str, Any]]:
+def _shape(row: Row) -> tuple[str, tuple[str, ...], dict[str, Any]]:
     """The class name of an op's nodes, the names of its operands, and the fields before them."""
-    row: Row = TABLE[name]
     if row.element is None:
-        return row.label or _camel(name), row.operands, {}
+        return row.node_name or _camel(row.name), row.operands, {}
     if not row.symbol:
-        return _camel(name), row.element.signature[: row.element.arity], {}
+        return _camel(row.name), row.element.signature[: row.element.arity], {}
     binary = row.element.arity == 2
     names = ("lhs", "rhs") if binary else ("operand",)
     return "BinOp" if binary else "UnaryOp", names, {"op": row.symbol}
@@ -104,14 +103,14 @@ class _View:
         return tuple(shown)
 
     def op(self, op: Op) -> Node:
-        label, names, fields = _shape(op.name)
+        label, names, fields = _shape(op.row)
         operands = [self.operand(operand) for operand in op.operands]
         fields = dict(fields)
         for place, name in enumerate(names):
             rest = name.startswith("*")
             fields[name.strip("*")] = tuple(operands[place:]) if rest else operands[place]
         fields.update(op.attrs)
-        fields.update(zip(TABLE[op.name].parts, map(self.region, op.regions)))
+        fields.update(zip(op.row.region_names, map(self.region, op.regions)))
         return node_class(label)(fields, op)
 
     def operand(self, operand: Operand) -> Node | None:

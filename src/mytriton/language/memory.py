@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import CompileTypeError, CompileValueError
-from ..ir.build import BRANCH, current, emit
+from ..ir.build import current, emit
 from ..ir.nodes import Operand
+from ..ir.ops import RegionKind
 from ..ir.types import BOOL, Element, PointerType, element_of, shape_of
 from . import semantics
 from .constexpr import builtin
@@ -304,7 +305,7 @@ def atomic_poll(
         while builder.known(waiting()):
             pass
     else:
-        test = builder.region(BRANCH, (), lambda: (waiting(),))
-        body = builder.region(BRANCH, (), lambda: ())
+        test = builder.region(RegionKind.BRANCH, (), lambda: (waiting(),))
+        body = builder.region(RegionKind.BRANCH, (), lambda: ())
         builder.emit("while", (), {}, (test, body))
     return tensor(expected)

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import CompileTypeError, CompileValueError
-from ..ir.build import FUNCTION, current, emit
+from ..ir.build import current, emit
 from ..ir.nodes import Operand, Param, Region
+from ..ir.ops import RegionKind
 from ..ir.types import element_of
 from . import semantics
 from .blocks import arange, axis_argument, constant_int, to_tensor
@@ -42,7 +43,7 @@ def _region(function: Combine, params: Sequence[Param], elements: Sequence[Any])
             for r, e in zip(results, wanted)
         ]
 
-    return current().region(FUNCTION, params, body)
+    return current().region(RegionKind.FUNCTION, params, body)
 
 
 def _combiner(combine_fn: Combine, operands: Sequence[Operand]) -> Region:

@@ -14,7 +14,6 @@ from dataclasses import replace
 from math import gcd
 
 from ..ir.nodes import Const, Function, Op, Operand, Param, Region, Value
-from ..ir.ops import TABLE
 from ..ir.types import Type
 from . import slots
 from .known import Facts, join, of_constant, type_bounds, unknown, within
@@ -48,7 +47,7 @@ def facts(function: Function, given: Mapping[str, Facts] | None = None) -> Table
 
 def _region(region: Region, table: Table) -> None:
     for op in region.ops:
-        if TABLE[op.name].inside == "loop":
+        if op.row.has_loop_regions:
             _loop(op, table)
         elif op.regions:
             _branches(op, table)

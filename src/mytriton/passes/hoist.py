@@ -17,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from ..ir.build import LOOP, emit
+from ..ir.build import emit
 from ..ir.effects import free_values
 from ..ir.nodes import Const, Function, Op, Operand, Param, Region, Value, walk
-from ..ir.ops import Effect
+from ..ir.ops import Effect, RegionKind
 from .rebuild import Rebuild
 from .simplify import trips
 
@@ -29,7 +29,7 @@ Leave = Callable[[int], Sequence[Operand] | None]
 
 def hoist(function: Function) -> Function:
     """The function with fewer ops inside its loops."""
-    loops = any(op.name in ("for", "while") for op in walk(function.body))
+    loops = any(op.row.has_loop_regions for op in walk(function.body))
     return _Hoist().function(function) if loops else function
 
 
@@ -74,7 +74,7 @@ class _Hoist(Rebuild):
 
     def any_loop(self, level: int) -> Sequence[Operand] | None:
         """Nothing is needed to leave a loop; None: the region of that level is none."""
-        return () if self.builder.scopes[level].kind == LOOP else None
+        return () if self.builder.scopes[level].kind is RegionKind.LOOP else None
 
     def level(self, used: Sequence[Operand], leave: Leave) -> int:
         """The outermost open region in which all these values are known, and those that `leave`
@@ -104,8 +104,8 @@ class _Hoist(Rebuild):
 
 def _loops(op: Op) -> bool:
     """Whether the op may take long, or for ever, where the program as written may not run it."""
-    inside = (inner.name for region in op.regions for inner in walk(region))
-    return not {op.name, *inside}.isdisjoint(("for", "while"))
+    inside = (inner for region in op.regions for inner in walk(region))
+    return op.row.has_loop_regions or any(inner.row.has_loop_regions for inner in inside)
 
 
 def _direction(step: Operand) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from ..ir.effects import Effects, uses
 from ..ir.nodes import Function, Op, Region, Value
-from ..ir.ops import TABLE, Effect
+from ..ir.ops import Effect
 from .rebuild import Copies
 
 
@@ -42,7 +42,7 @@ class _Orders:
 
     def demanded(self, op: Op) -> Iterator[Value]:
         """The values that an op needs, then those that its regions take from outside, in order."""
-        places = TABLE[op.name].demand
+        places = op.row.evaluation_order
         operands = [op.operands[place] for place in places] if places else op.operands
         yield from (operand for operand in operands if isinstance(operand, Value))
         for region in op.regions:

@@ -16,7 +16,6 @@ from typing import Any
 from ..ir.build import Builder, using
 from ..ir.effects import Effects
 from ..ir.nodes import Function, Op, Operand, Param, Region, Value
-from ..ir.ops import TABLE
 
 Results = Sequence[Operand] | None
 
@@ -75,7 +74,7 @@ class Rebuild:
 
     def region(self, op: Op, region: Region) -> Region:
         """A region of the op, emitted as one of its kind."""
-        self.builder.open(TABLE[op.name].inside, region.params)
+        self.builder.open(op.row.region_kind, region.params)
         self.ops(region)
         results = tuple(map(self.operand, region.results))
         if same(self.builder.scopes[-1].ops, region.ops[:-1]) and same(results, region.results):
@@ -93,7 +92,7 @@ class Rebuild:
 
 def trim(region: Region, params: Sequence[Param], results: Sequence[Operand]) -> Region:
     """The region with fewer params and results; its ops are the same nodes."""
-    end = Op("yield", tuple(results), where=region.ops[-1].where)
+    end = Op(region.ops[-1].row, tuple(results), where=region.ops[-1].where)
     return Region(tuple(params), (*region.ops[:-1], end))
 
 
@@ -118,7 +117,7 @@ class Copies:
         regions = tuple(region(inner) for inner in op.regions)
         if same(operands, op.operands) and same(regions, op.regions):
             return op
-        copy = Op(op.name, operands, op.types, op.attrs, regions, op.where)
+        copy = Op(op.row, operands, op.types, op.attrs, regions, op.where)
         self.new.update(zip(op.results, copy.results))
         return copy
 

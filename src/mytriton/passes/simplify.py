@@ -17,7 +17,7 @@ from ..ir.build import emit
 from ..ir.effects import own_effect
 from ..ir.fold import fold
 from ..ir.nodes import Const, Function, Op, Operand, Region, walk
-from ..ir.ops import TABLE, Effect
+from ..ir.ops import Effect
 from ..ir.types import PointerType, ScalarType, element_of
 from . import slots
 from .algebra import ALGEBRA, constant_of, full, made_by, narrow, shaped
@@ -65,14 +65,14 @@ class Simplify(Rebuild):
         others to write."""
         before = self.loaded
         again = op.name == "while" or self.effects[op] is Effect.WRITE
-        self.loaded = {} if again and TABLE[op.name].inside == "loop" else dict(before)
+        self.loaded = {} if again and op.row.has_loop_regions else dict(before)
         made = super().region(op, region)
         self.loaded = before
         return made
 
 
 def _value(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
-    folded = fold(op.name, operands, {**TABLE[op.name].attrs, **op.attrs}, op.types[0])
+    folded = fold(op.row, operands, {**op.row.attrs, **op.attrs}, op.types[0])
     if folded is not None:
         return (folded,)
     for rule in ALGEBRA[op.name]:
@@ -152,7 +152,7 @@ def _if(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
         return ctx.inline(then if condition.value else other, ())
     negated = made_by(condition, "not")
     if negated is not None:
-        turned = Op("if", op.operands, op.types, op.attrs, (other, then), op.where)
+        turned = Op(op.row, op.operands, op.types, op.attrs, (other, then), op.where)
         return ctx.keep(turned, negated.operands)
     if len(then.ops) == len(other.ops) == 1 and not _pointers(op):
         pairs = zip(map(ctx.operand, then.results), map(ctx.operand, other.results))

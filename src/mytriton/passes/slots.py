@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..ir.nodes import Op, Operand, Param
-from ..ir.ops import TABLE
 from .rebuild import pick, trim
 
 
 def has_slots(op: Op) -> bool:
     """Whether the op is a loop or a branch."""
-    return bool(op.regions) and TABLE[op.name].inside != "function"
+    return bool(op.regions) and op.row.has_control_flow
 
 
 def _is_loop(op: Op) -> bool:
-    return TABLE[op.name].inside == "loop"
+    return op.row.has_loop_regions
 
 
 def bounds(op: Op) -> tuple[Operand, ...]:
@@ -59,4 +58,4 @@ def keep(op: Op, kept: Sequence[int]) -> Op:
         results = region.results if test else pick(region.results, kept)
         regions.append(trim(region, (*fixed, *inside), results))
     operands = (*bounds(op), *starts)
-    return Op(op.name, operands, pick(op.types, kept), op.attrs, tuple(regions), op.where)
+    return Op(op.row, operands, pick(op.types, kept), op.attrs, tuple(regions), op.where)

@@ -18,7 +18,7 @@ from ..errors import Where
 from ..frontend.captured import Captured, captured
 from ..frontend.trace import Constexpr, recording, trace
 from ..ir.nodes import Function, Op, Param, Region, Value, walk
-from ..ir.ops import TABLE, Effect
+from ..ir.ops import Effect
 from ..ir.types import PointerType, element_of
 
 
@@ -81,7 +81,7 @@ def written(function: Function) -> dict[str, Where]:
     sources = _sources(function.body)
     result: dict[str, Where] = {}
     for op in walk(function.body):
-        if TABLE[op.name].effect is Effect.WRITE and op.operands and not op.regions:
+        if op.row.effect is Effect.WRITE and op.operands and not op.regions:
             for param in _roots(op.operands[0], sources):
                 result.setdefault(param.name, op.where)
     return result

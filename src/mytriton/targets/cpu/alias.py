@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...ir.nodes import Const, Op, Operand, Param, Value, walk
-from ...ir.ops import TABLE, Effect, attribute
+from ...ir.ops import Effect
 from ...ir.types import PointerType, element_of, shape_of
 from .operands import type_of
 
@@ -66,7 +66,7 @@ class Aliases:
     def _access(self, op: Op, scalar: bool) -> Access | None:
         if op.regions:
             return self._of_regions(op)
-        if op.name == "load" and attribute(op, "volatile"):
+        if op.name == "load" and op.attribute("volatile"):
             return Access(None, True)
         if op.name in ADDRESSED:
             return Access(self.roots(op.operands[0]), ADDRESSED[op.name], op.operands[0], scalar)
@@ -74,7 +74,7 @@ class Aliases:
             return Access(INPUT_OUTPUT, True, scalar=scalar)
         if op.name == "assume":
             return None
-        return Access(None, True) if TABLE[op.name].effect is Effect.WRITE else None
+        return Access(None, True) if op.row.effect is Effect.WRITE else None
 
     def _of_regions(self, op: Op) -> Access | None:
         inner = [self.of(o) for region in op.regions for o in walk(region) if not o.regions]

@@ -11,7 +11,6 @@ from typing import Any
 
 from ...ir.fold import extreme
 from ...ir.nodes import Const, Op, Operand, Param, Region, Value
-from ...ir.ops import TABLE
 from ...ir.types import ScalarType, element_of
 from . import rows
 from .code import Reg, const
@@ -24,7 +23,7 @@ from .virtual import EMITTERS
 def straight(region: Region) -> bool:
     """Whether the region has no control flow and touches nothing."""
     return all(
-        (op.name in EMITTERS and op.name != "load") or TABLE[op.name].element is not None
+        (op.name in EMITTERS and op.name != "load") or op.row.element is not None
         for op in region.ops[:-1]
     )
 
@@ -49,7 +48,7 @@ def _emit(nest: Nest, op: Op, forms: list[Any]) -> Form:
     emitter = EMITTERS.get(op.name)
     if emitter is not None:
         return emitter(nest, op.results[0], (), forms)
-    element = TABLE[op.name].element
+    element = op.row.element
     kind = scalar_at(op, 0)
     assert element is not None and isinstance(kind, ScalarType)
     return rows.elementwise(nest, element, kind, forms, op.name)
@@ -72,7 +71,7 @@ def independent(region: Region) -> bool:
 
 
 def _combines(op: Op) -> bool:
-    element = TABLE[op.name].element
+    element = op.row.element
     kind = element_of(op.types[0]).kind
     return element is not None and element.commutes and kind in element.identity
 
@@ -82,7 +81,7 @@ def identities(region: Region) -> list[Reg]:
     starts = []
     for result in region.results:
         assert isinstance(result, Value)
-        element, kind = TABLE[result.op.name].element, element_of(result.ty)
+        element, kind = result.op.row.element, element_of(result.ty)
         assert element is not None and isinstance(kind, ScalarType)
         value = extreme(kind, element.identity[kind.kind])
         starts.append(const(register(kind), value))

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from ...ir.build import BRANCH, LOOP, Builder, using
+from ...ir.build import Builder, using
 from ...ir.expr import Expr
 from ...ir.nodes import Const, Function, Op, Operand, Param, Region
-from ...ir.ops import TABLE, attribute
+from ...ir.ops import RegionKind
 from ...ir.types import (
     BF16,
     BOOL,
@@ -75,7 +75,7 @@ class Expander:
                 return found
         if op.name in LOOPS:
             return self.loop(op, LOOPS[op.name])
-        row = TABLE[op.name].element
+        row = op.row.element
         if row is not None and row.expand is not None:
             element = scalar_at(op, 0)
             if not has_instruction(row, element):
@@ -133,7 +133,7 @@ class Expander:
                     results[number] = self.sum(params[number + skipped], move)
             return results
 
-        return self.builder.region(LOOP, params, inside)
+        return self.builder.region(RegionKind.LOOP, params, inside)
 
     def sum(self, start: Operand, move: Moved) -> Operand:
         total = Expr(start)
@@ -142,9 +142,9 @@ class Expander:
         return total.value
 
     def regions(self, op: Op) -> tuple[Region, ...]:
-        return tuple(self.region(BRANCH, region) for region in op.regions)
+        return tuple(self.region(RegionKind.BRANCH, region) for region in op.regions)
 
-    def region(self, kind: str, region: Region) -> Region:
+    def region(self, kind: RegionKind, region: Region) -> Region:
         params = [Param(param.name, param.ty) for param in region.params]
         self.known.update(zip(region.params, params, strict=True))
 
@@ -188,7 +188,7 @@ def _any() -> Region:
     builder = Builder(where=())
     params = [Param("a", BOOL), Param("b", BOOL)]
     with using(builder):
-        return builder.region(BRANCH, params, lambda a, b: builder.emit("or", [a, b]))
+        return builder.region(RegionKind.BRANCH, params, lambda a, b: builder.emit("or", [a, b]))
 
 
 def _map(expander: Expander, op: Op, operands: list[Operand]) -> tuple[Operand, ...] | None:
@@ -204,7 +204,7 @@ def _map(expander: Expander, op: Op, operands: list[Operand]) -> tuple[Operand, 
 
 
 def _pure(op: Op) -> bool:
-    return TABLE[op.name].element is not None or op.name in ("cast", "select", "bitcast")
+    return op.row.element is not None or op.name in ("cast", "select", "bitcast")
 
 
 def _stretched(expander: Expander, value: Operand, shape: tuple[int, ...]) -> Operand:
@@ -249,7 +249,7 @@ def _dot(expander: Expander, op: Op, operands: list[Operand]) -> tuple[Operand, 
     """Operands and accumulator in the type that the product is computed in."""
     left, right, acc = (Expr(operand) for operand in operands)
     element, target = left.element, acc.element
-    precision = attribute(op, "precision")
+    precision = op.attribute("precision")
     real = F64 if F64 in (element, target) else F32
     wide = real if element.kind == "f" else target
     if element == F32 and wide == F32 and precision in PARTS:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...ir.nodes import Const, Op, Region
-from ...ir.ops import attribute
 from ...ir.types import element_of, shape_of
 from . import access, affine
 from .code import Code, Reg, const
@@ -144,7 +143,7 @@ def _first(work: Work, nest: Nest, index: Index, reverse: bool) -> tuple[Form, S
 
 def _scan(nest: Nest, sink: Sink, index: Index, forms: list[Any]) -> None:
     assert isinstance(sink, Work) and sink.op is not None
-    reverse = bool(attribute(sink.op, "reverse"))
+    reverse = bool(sink.op.attribute("reverse"))
     spot, carry = _first(sink, nest, index, reverse)
     keep_all(nest, sink.op, spot, carry.starts)
     if sink.axis_of.extent > 1:

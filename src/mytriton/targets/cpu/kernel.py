@@ -16,7 +16,6 @@ from typing import Any
 
 from ...errors import KernelAssertionError
 from ...ir.nodes import Function, Op
-from ...ir.ops import attribute
 from ...ir.types import Type, element_of
 from ..memory import Argument, Buffer
 from .expand import expand
@@ -129,6 +128,6 @@ class CpuKernel:
 
 def failure(op: Op, program: tuple[int, ...]) -> KernelAssertionError:
     """What a failed assert raises: its message and program, at the kernel's line."""
-    message = attribute(op, "message") or "the condition is false"
+    message = op.attribute("message") or "the condition is false"
     text = f"device assertion failed: {message}, in program {tuple(program)}"
     return KernelAssertionError(text, op.where)

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ...ir.nodes import Operand, Value
-from ...ir.ops import attribute
 from ...ir.types import element_of, shape_of
 from . import affine
 from .access import both, classify, load
@@ -45,7 +44,7 @@ def _load(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
     found, rest = mask_at(nest, mask, index, varies), None
     if found is not None and other is not None:
         rest = evaluate(nest, other, fit(other, index))
-    nest.loads = "load volatile" if attribute(value.op, "volatile") else "load"
+    nest.loads = "load volatile" if value.op.attribute("volatile") else "load"
     result = load(nest, pointer, element_of(value.ty), found, rest)
     nest.loads = "load"
     return result

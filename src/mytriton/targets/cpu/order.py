@@ -11,7 +11,6 @@ import math
 from typing import Any
 
 from ...ir.nodes import Op
-from ...ir.ops import attribute
 from ...ir.types import ScalarType, shape_of
 from . import access, affine
 from .code import Code, Reg, const
@@ -141,7 +140,7 @@ def _sort(nest: Nest, sink: Sink, index: Index, forms: list[Any]) -> None:
     """Fills the pairs, sorts them, and picks every operand by position."""
     assert isinstance(sink, Work) and sink.op is not None
     op, axis = sink.op, sink.axis_of
-    homes, descending = homes_of(nest, op), bool(attribute(op, "descending"))
+    homes, descending = homes_of(nest, op), bool(op.attribute("descending"))
     pairs, spare = (home.address for home in sink.emitter.pairs)
     first = (nest.wide(index[0]), nest.wide(index[1]))
     where = tuple(nest.extract(part, 0) for part in first)

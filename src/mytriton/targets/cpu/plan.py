@@ -11,7 +11,6 @@ from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 
 from ...ir.nodes import Op, Operand, Param, Region, Value, walk
-from ...ir.ops import attribute
 from ...ir.types import shape_of
 from .alias import Aliases
 from .combine import independent
@@ -64,7 +63,7 @@ def attempt(
             as_a_whole(scheduler, op)
         elif not shape_of(op.types[0]):
             extract(scheduler, op)
-        elif op.name == "load" and (attribute(op, "volatile") or op.results[0] in early):
+        elif op.name == "load" and (op.attribute("volatile") or op.results[0] in early):
             scheduler.keep(op.results[0])
     slots, stages = yields(scheduler, region)
     in_place = {

@@ -13,7 +13,6 @@ import numpy as np
 
 from ...ir.nodes import Op
 from ...ir.numeric import Array, held_dtype
-from ...ir.ops import attribute
 from ...ir.types import Type, element_of, shape_of
 from ..show import show
 
@@ -40,13 +39,13 @@ class Shower:
             self.error = error
 
     def print(self, op: Op, program: tuple[int, int, int], table: int) -> None:
-        prefix = attribute(op, "prefix")
+        prefix = op.attribute("prefix")
         if not op.operands:
             print(f"pid {program} {prefix}")
         for position, operand in enumerate(op.operands):
             assert operand is not None
             address = ctypes.c_void_p.from_address(table + 8 * position).value or 0
-            text = show(operand.ty, read(operand.ty, address), attribute(op, "hex"))
+            text = show(operand.ty, read(operand.ty, address), op.attribute("hex"))
             print(f"pid {program} {prefix}{text}")
 
     def check(self) -> None:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ...ir.nodes import Const, Op, Operand, Param, Region, Value
-from ...ir.ops import TABLE, Effect
+from ...ir.ops import Effect
 from ...ir.types import shape_of
 from .alias import Access, Aliases, same_place
 from .code import Reg
@@ -111,7 +111,7 @@ LANE_BY_LANE = ("atomic", "atomic_cas", "map")
 
 def is_virtual(op: Op) -> bool:
     """Whether the op's result is a function of its index."""
-    return op.name in EMITTERS or TABLE[op.name].element is not None
+    return op.name in EMITTERS or op.row.element is not None
 
 
 def is_scalar(op: Op) -> bool:
@@ -260,7 +260,7 @@ class Scheduler:
             home = self.kept.get(operand) if isinstance(operand, (Value, Param)) else None
             if home is not None:
                 index = max(index, home.index + 1)
-        if TABLE[op.name].effect is not Effect.PURE:
+        if op.row.effect is not Effect.PURE:
             index = max(index, self.memory_bound(op, None))
         stage = self.stage(index)
         stage.scalars.append(op)
@@ -336,7 +336,7 @@ class Scheduler:
     def first(self, sink: Sink) -> int:
         """The first stage that the sink may stand in."""
         stage = self.earliest(sink.values)
-        if sink.op is not None and TABLE[sink.op.name].effect is not Effect.PURE:
+        if sink.op is not None and sink.op.row.effect is not Effect.PURE:
             stage = max(stage, self.memory_bound(sink.op, sink))
         return stage
 
@@ -491,7 +491,7 @@ class Scheduler:
 
 def own_cost(op: Op) -> int:
     """What the op itself costs at each index."""
-    element = TABLE[op.name].element
+    element = op.row.element
     if element is not None:
         return element.cost
     return {"load": 2, "cast": 1, "gather": 4, "select": 1}.get(op.name, 0)

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...ir.nodes import Op, Value
-from ...ir.ops import TABLE
 from ...ir.types import element_of
 from .code import Code, Reg, const
 from .combine import apply, identities
@@ -103,7 +102,7 @@ def sums_of(nest: Nest, group: Group) -> list[Sums]:
 
 def _key_of(result: object) -> str:
     assert isinstance(result, Value)
-    element = TABLE[result.op.name].element
+    element = result.op.row.element
     instruction = element.llvm.get(element_of(result.ty).kind, "") if element else ""
     return instruction if instruction in KEYS else ""
 

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ...ir.nodes import Const, Op, Operand, Param, Value
-from ...ir.ops import TABLE, attribute
 from ...ir.types import PointerType, element_of, shape_of
 from . import affine, casts, rows
 from .access import fetch, fetch_at, offset_in
@@ -87,7 +86,7 @@ def _emit(nest: Nest, value: Value, index: Index) -> Form:
     emitter = EMITTERS.get(op.name)
     if emitter is not None:
         return emitter(nest, value, index, forms)
-    element = TABLE[op.name].element
+    element = op.row.element
     assert element is not None, f"{op.name} is not a function of its index"
     return rows.elementwise(nest, element, scalar_at(op, 0), forms, nest.writer.hint(value))
 
@@ -210,7 +209,7 @@ def _gather(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
 def _cast(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
     (operand,) = value.op.operands
     assert operand is not None
-    toward_zero = attribute(value.op, "rounding") == "rtz"
+    toward_zero = value.op.attribute("rounding") == "rtz"
     return casts.cast(nest, element_of(operand.ty), value.op.attrs["to"], forms[0], toward_zero)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...ir.nodes import Op, Operand, Value
-from ...ir.ops import attribute
 from ...ir.types import Element, PointerType, element_of
 from .lane import CudaPtrRef, Lane, rule
 from .spelling import local_type, zero
@@ -42,7 +41,7 @@ def load(lane: Lane, op: Op) -> None:
     element, address = pointee(pointer), lane.pointer(pointer)
     condition = "true" if mask is None else lane.expression(mask)
     default = zero(element) if other is None else lane.expression(other)
-    volatile = attribute(op, "volatile") or attribute(op, "cache") == ".cv"
+    volatile = op.attribute("volatile") or op.attribute("cache") == ".cv"
     place = f"volatile_load({reference(address)})" if volatile else address.element
     text = f"({condition} ? {from_memory(place, element)} : {default})"
     if volatile and lane.is_uniform(op.results[0]):
@@ -97,7 +96,7 @@ def atomic_call(kind: str, element: Element, address: str, values: Sequence[str]
 @rule("atomic")
 def atomic(lane: Lane, op: Op) -> None:
     _, value, mask = op.operands
-    _atomic(lane, op, attribute(op, "kind"), [value], mask)
+    _atomic(lane, op, op.attribute("kind"), [value], mask)
 
 
 @rule("atomic_cas")
@@ -116,7 +115,7 @@ def _atomic(lane: Lane, op: Op, kind: str, values: Sequence[Operand], mask: Oper
     call = atomic_call(kind, element, reference(lane.pointer(pointer)), texts)
     if mask is not None and result in lane.used:
         call = f"({lane.expression(mask)} ? {call} : {zero(element)})"
-    fence, sem = f"fence_{attribute(op, 'scope')}();", attribute(op, "sem")
+    fence, sem = f"fence_{op.attribute('scope')}();", op.attribute("sem")
     before = [fence] if sem in ("release", "acq_rel") else []
     after = [fence] if sem in ("acquire", "acq_rel") else []
     if alone:

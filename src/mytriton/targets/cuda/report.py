@@ -7,7 +7,6 @@ line.
 from __future__ import annotations
 
 from ...ir.nodes import Op, Operand
-from ...ir.ops import attribute
 from ...ir.types import element_of, shape_of
 from .lane import Lane, rule
 
@@ -32,7 +31,7 @@ def device_assert(lane: Lane, op: Op) -> None:
     test = f"!{lane.expression(condition)}"
     if mask is not None:
         test = f"{lane.expression(mask)} && {test}"
-    message = f"device assertion failed: {attribute(op, 'message') or 'the condition is false'}"
+    message = f"device assertion failed: {op.attribute('message') or 'the condition is false'}"
     with lane.block(f"if ({test})"):
         lane.put(f"fail({quoted(message)}, {quoted(file)}, {line}, {quoted(function)});")
 
@@ -40,10 +39,10 @@ def device_assert(lane: Lane, op: Op) -> None:
 @rule("print")
 def device_print(lane: Lane, op: Op) -> None:
     """One line a value, from each lane of a block, from thread 0 of a scalar."""
-    prefix = attribute(op, "prefix").replace("%", "%%")
+    prefix = op.attribute("prefix").replace("%", "%%")
     for operand in op.operands or (None,):
         block = operand is not None and shape_of(operand.ty) not in ((), (1,))
-        _print(lane, prefix, operand, attribute(op, "hex"), block)
+        _print(lane, prefix, operand, op.attribute("hex"), block)
 
 
 def _print(lane: Lane, prefix: str, operand: Operand, hexadecimal: bool, block: bool) -> None:

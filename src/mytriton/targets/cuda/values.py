@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...ir.nodes import Const, Op, Operand, Param, Value
-from ...ir.ops import TABLE, Elementwise, attribute
+from ...ir.ops import TABLE, Elementwise
 from ...ir.types import (
     F32,
     F64,
@@ -33,18 +33,18 @@ AXES = ("x", "y", "z")
 
 @rule("program_id")
 def program_id(lane: Lane, op: Op) -> None:
-    lane.assign(op.results[0], f"blockIdx.{AXES[attribute(op, 'axis')]}")
+    lane.assign(op.results[0], f"blockIdx.{AXES[op.attribute('axis')]}")
 
 
 @rule("num_programs")
 def num_programs(lane: Lane, op: Op) -> None:
-    lane.assign(op.results[0], f"gridDim.{AXES[attribute(op, 'axis')]}")
+    lane.assign(op.results[0], f"gridDim.{AXES[op.attribute('axis')]}")
 
 
 @rule("arange")
 def arange(lane: Lane, op: Op) -> None:
     """Thread i holds start + i; of a block of one element every thread holds the start."""
-    start = attribute(op, "start")
+    start = op.attribute("start")
     if lane.is_uniform(op.results[0]) and lane.threads > 1:
         text = str(start)
     else:
@@ -137,7 +137,7 @@ def stays_inside(operand: Operand) -> bool:
 
 
 def elementwise(lane: Lane, op: Op) -> None:
-    row = TABLE[op.name].element
+    row = op.row.element
     assert row is not None and op.operands[0] is not None
     element = element_of(op.operands[0].ty)
     texts = [lane.expression(operand) for operand in op.operands]
@@ -159,9 +159,9 @@ def select(lane: Lane, op: Op) -> None:
 
 @rule("cast")
 def cast(lane: Lane, op: Op) -> None:
-    (operand,), target = op.operands, attribute(op, "to")
+    (operand,), target = op.operands, op.attribute("to")
     assert operand is not None
-    cut = attribute(op, "rounding") == "rtz"
+    cut = op.attribute("rounding") == "rtz"
     lane.assign(
         op.results[0], cast_text(lane.expression(operand), element_of(operand.ty), target, cut)
     )
@@ -199,7 +199,7 @@ def _to_float(text: str, source: Element, target: Element, cut: bool) -> str:
 @rule("bitcast")
 def bitcast(lane: Lane, op: Op) -> None:
     """The element as memory would hold it, read as the other type."""
-    (operand,), target = op.operands, attribute(op, "to")
+    (operand,), target = op.operands, op.attribute("to")
     assert operand is not None
     source, text = element_of(operand.ty), lane.expression(operand)
     if source.kind == "p" and target.kind == "p":

@@ -14,7 +14,6 @@ import numpy as np
 from ...errors import KernelError
 from ...ir.nodes import Op
 from ...ir.numeric import Array, bitcast, convert, held_dtype
-from ...ir.ops import attribute
 from ...ir.structural import pointee
 from ...ir.types import element_of
 
@@ -50,7 +49,7 @@ def _broadcast(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
 
 def _cast(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
     source = element_of(operand_type(op, 0))
-    toward_zero = attribute(op, "rounding") == "rtz"
+    toward_zero = op.attribute("rounding") == "rtz"
     return (np.asarray(convert(source, op.attrs["to"], np.asarray(values[0]), toward_zero)),)
 
 

@@ -17,7 +17,6 @@ import numpy as np
 
 from ...ir.nodes import Op
 from ...ir.numeric import Array, round_to
-from ...ir.ops import attribute
 from ...ir.types import BF16, F32, ScalarType, element_of
 from .blocks import Arrays, Meaning, operand_type
 
@@ -47,7 +46,7 @@ def _reduce(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
 def _scan(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
     """Reversed: flipped, scanned, flipped back; the last element is the first to be combined."""
     combine, axis = _combiner(program, op), op.attrs["axis"]
-    step = -1 if attribute(op, "reverse") else 1
+    step = -1 if op.attribute("reverse") else 1
     parts = [np.moveaxis(value, axis, 0)[::step] for value in values]
     distance = 1
     while distance < len(parts[0]):
@@ -60,7 +59,7 @@ def _scan(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
 def _sort(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
     """Equal elements keep their order, and NaNs come last, in both directions."""
     axis = op.attrs["axis"]
-    order = _stable_order(values[0], axis, attribute(op, "descending"))
+    order = _stable_order(values[0], axis, op.attribute("descending"))
     return tuple(np.take_along_axis(value, order, axis) for value in values)
 
 
@@ -95,7 +94,7 @@ def _dot(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
         with np.errstate(all="ignore"):
             return (np.asarray(acc + _whole_product(left, right).astype(acc.dtype)),)
     with np.errstate(all="ignore"):
-        total = _real_product(left, right, element, attribute(op, "precision")) + acc
+        total = _real_product(left, right, element, op.attribute("precision")) + acc
     return (round_to(result, total),)
 
 

@@ -20,6 +20,7 @@ from ...ir.effects import is_meeting
 from ...ir.nodes import Op, Operand, Param, Region, Value
 from ...ir.numeric import Array
 from ...ir.ops import Row
+from ...ir.structural import HINT
 from ...ir.types import Type, shape_of
 from ...language.tensor import tensor
 from ..memory import Argument, Buffer
@@ -98,12 +99,12 @@ class EagerBuilder(Builder):
     ) -> Op:
         if self.recording:
             return super()._place(row, operands, types, attrs, regions)
-        op = Op(row.name, operands, types, attrs, regions, self.source())
+        op = Op(row, operands, types, attrs, regions, self.source())
         memory = self.program.launch.memory
         memory.anywhere |= leads_elsewhere(op) or any(map(makes_pointers, regions))
         arrays = tuple(self.program.perform(op))
         self._meet(op, arrays)
-        return Performed(op.name, (), types, attrs, (), op.where, arrays)
+        return Performed(row, (), types, attrs, (), op.where, arrays)
 
     def permit(self, row: Row) -> None:
         """A print may look on while elements are combined."""
@@ -172,7 +173,7 @@ def _seen(name: str, argument: Any) -> Any:
     """An argument as the kernel sees it: run-time parts as tensors."""
     if isinstance(argument, RunTime):
         array = hold(Param(name, argument.type), argument.value)
-        return tensor(Performed("hint", (), (argument.type,), arrays=(array,)).results[0])
+        return tensor(Performed(HINT, (), (argument.type,), arrays=(array,)).results[0])
     if isinstance(argument, tuple):
         parts = [_seen(f"{name}_{number}", part) for number, part in enumerate(argument)]
         return getattr(type(argument), "_make", tuple)(parts)

@@ -17,7 +17,7 @@ from ...ir.effects import touches
 from ...ir.fold import evaluate
 from ...ir.nodes import Op
 from ...ir.numeric import Array, decode, encode, held_dtype, memory_dtype
-from ...ir.ops import TABLE, attribute
+from ...ir.ops import TABLE
 from ...ir.structural import ATOMIC_ROWS, pointee
 from ...ir.types import Element, PointerType, element_of
 from ..show import show
@@ -116,10 +116,10 @@ def _print(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
     """The program, the prefix and the value, on a line or more a value."""
     for operand, value in zip(op.operands, values):
         if operand is not None:
-            text = show(operand.ty, value, attribute(op, "hex"))
-            print(f"pid {program.index} {attribute(op, 'prefix')}{text}")
+            text = show(operand.ty, value, op.attribute("hex"))
+            print(f"pid {program.index} {op.attribute('prefix')}{text}")
     if not values:
-        print(f"pid {program.index} {attribute(op, 'prefix')}")
+        print(f"pid {program.index} {op.attribute('prefix')}")
     return ()
 
 
@@ -130,7 +130,7 @@ def _assert(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
         failed = failed & (True if mask is None else mask)
     if failed.any():
         lanes = Lanes.of(op.name, op.where, program.index, np.zeros(failed.shape, int), failed)
-        message = attribute(op, "message") or "the condition is false"
+        message = op.attribute("message") or "the condition is false"
         text = f"device assertion failed: {message}, in {lanes.describe(0)}"
         raise KernelAssertionError(text, op.where)
     return ()

@@ -17,7 +17,6 @@ from ...errors import Where
 from ...ir.fold import evaluate
 from ...ir.nodes import Const, Op, Operand, Param, Region, Value, walk
 from ...ir.numeric import Array
-from ...ir.ops import TABLE
 from ...ir.types import element_of
 from . import blocks, combine, control, effects
 from .blocks import Meaning, constant_array
@@ -69,7 +68,7 @@ class Program:
     def perform(self, op: Op) -> Sequence[Array]:
         """The op's results, from its operands' arrays."""
         values = [self.value(operand) for operand in op.operands]
-        row = TABLE[op.name].element
+        row = op.row.element
         if row is None:
             return MEANINGS[op.name](self, op, values)
         result: Any = element_of(op.types[0])
