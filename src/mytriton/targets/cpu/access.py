@@ -35,11 +35,39 @@ def both(nest: Nest, a: Reg | None, b: Reg | None) -> Reg | None:
 def dummy(nest: Nest) -> Reg:
     """An address that masked-off scalar accesses may touch."""
     writer = nest.writer
-    if "dummy" not in writer.names.used:
-        writer.names.fresh("dummy")
-        writer.entry.add("%dummy = alloca [16 x i8], align 16")
-        writer.entry.add("store <4 x i32> zeroinitializer, ptr %dummy, align 16")
-    return Reg("%dummy", "ptr")
+    if "dummy" not in writer.entry_registers:
+        name = writer.names.fresh("dummy")
+        writer.entry.add(f"%{name} = alloca [16 x i8], align 16")
+        writer.entry.add(f"store <4 x i32> zeroinitializer, ptr %{name}, align 16")
+        writer.entry_registers["dummy"] = Reg(f"%{name}", "ptr")
+    return writer.entry_registers["dummy"]
+
+
+def never(nest: Nest) -> Reg:
+    """A false that LLVM cannot see through: it is read back from volatile memory."""
+    writer = nest.writer
+    if "never" not in writer.entry_registers:
+        name = writer.names.fresh("never")
+        writer.entry.add(f"%{name}.at = alloca i8")
+        writer.entry.add(f"store volatile i8 0, ptr %{name}.at")
+        writer.entry.add(f"%{name}.byte = load volatile i8, ptr %{name}.at")
+        writer.entry.add(f"%{name} = icmp ne i8 %{name}.byte, 0")
+        writer.entry_registers["never"] = Reg(f"%{name}", "i1")
+    return writer.entry_registers["never"]
+
+
+def store_mask(nest: Nest, mask: Reg, type_: str) -> Reg:
+    """The mask of a masked store, never a constant for LLVM where the stored ints may be a
+    truncation.
+
+    LLVM 22.1 for AVX-512 folds the truncation into the masked store, and then, where the mask is a
+    constant of one lane, turns that into a scalar store of the element as it was *before* the
+    truncation, which writes past the lane.
+    """
+    mask = nest.wide(mask)
+    if type_ not in ("i8", "i16", "i32"):
+        return mask
+    return nest.inst("mask", "or", [mask, nest.wide(never(nest))])
 
 
 def at(nest: Nest, base: Reg, offset: Form | None, type_: str) -> Reg:
@@ -172,7 +200,7 @@ def write(nest: Nest, pointer: Pointer, type_: str, value: Reg, mask: Reg | None
     address = first_of(nest, pointer.base, pointer.offset, type_)
     if mask is None:
         return nest.codes[level].add(f"store {value.typed}, {address.typed}, align {align}")
-    mask = nest.wide(mask)
+    mask = store_mask(nest, mask, type_)
     name = nest.writer.module.intrinsic(
         f"llvm.masked.store.{suffix(type_, nest.lanes)}.p0",
         "void",

@@ -89,6 +89,8 @@ class Writer:
     """The registers of scalar values, bound as the region's code is made."""
     homes: dict[Value | Param, Home] = field(default_factory=dict)
     """Where blocks that are stored lie."""
+    entry_registers: dict[str, Reg] = field(default_factory=dict)
+    """Registers that the entry block defines when they are first asked for, by purpose."""
 
     def line(self, op: Op) -> str:
         """The op in SSA text, and the kernel's line that it came from."""
