@@ -56,7 +56,7 @@ def shapes(x, n):
     tl.store(x + c, 1.0)
 
 
-@wrong("`load` cannot stand in a function of single elements")
+@wrong("`load` is not allowed in the function given to tl.reduce")
 def load_in_a_map(x, n):
     def more(value):
         return value + tl.load(x)  # wrong
@@ -65,7 +65,7 @@ def load_in_a_map(x, n):
     tl.store(x + lanes, tl.map_elementwise(more, tl.load(x + lanes)))
 
 
-@wrong("`assert` cannot stand in a function of single elements")
+@wrong("`assert` is not allowed in the function given to tl.reduce")
 def assert_in_a_reduce(x, n):
     def larger(a, b):
         tl.device_assert(a == b, "same")  # wrong

@@ -63,7 +63,7 @@ class RawBuilder(Builder):
             [None if v is None else v.ty for v in operands], {**row.attrs, **given}, regions
         )
         op = Op(row, tuple(operands), types, given, regions)
-        self.scopes[-1].ops.append(op)
+        self._append(op, self.level)
         return op.results
 
 

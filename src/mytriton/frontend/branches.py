@@ -60,7 +60,7 @@ class Branches:
         return tuple(self.saved[name].copy() for name in self.site.names)
 
     def swap(self) -> None:
-        self.scope = self.builder.scopes.pop()
+        self.scope = self.builder.set_aside()
         self.builder.open(RegionKind.BRANCH)
 
     def taken(self, frame: FrameType) -> frozenset[str]:
@@ -101,8 +101,7 @@ class Branches:
         builder, (left, right) = self.builder, self.pairs
         other = builder.close(right)
         assert self.scope is not None
-        builder.scopes.append(self.scope)
-        then = builder.close(left)
+        then = builder.close(left, self.scope)
         if not left and _empty(then) and _empty(other):
             return ()
         return builder.emit("if", [self.condition], {}, (then, other))
@@ -172,10 +171,8 @@ class Branches:
 
     def outside(self, leaf: Any) -> Operand:
         """Zeros of the leaf's type, made before the `if`, where both regions can yield them."""
-        scope = self.builder.scopes.pop()
-        value = semantics.operand(zero_like(leaf))
-        self.builder.scopes.append(scope)
-        return value
+        with self.builder.at_level(self.builder.level - 1):
+            return semantics.operand(zero_like(leaf))
 
     # -- errors
 

@@ -250,7 +250,7 @@ class KernelFor:
     def leave(self) -> None:
         self.ends = self.carried.ended(sys._getframe(1))
         if self.ends is None:
-            self.builder.scopes.pop()
+            self.builder.discard()
 
     def stop(self, flags: Sequence[Any]) -> bool:
         return False
@@ -335,14 +335,10 @@ class KernelWhile:
         """Throws the trial away, or makes its ops those of the region around it."""
         if self.builder.eager:
             return False
-        scope = self.builder.scopes.pop()
-        if not discard:
-            outer = self.builder.scopes[-1]
-            outer.ops += scope.ops
-            outer.shared.update(scope.shared)
-            level = len(self.builder.scopes) - 1
-            for op in scope.ops:
-                self.builder.depth.update((value, level) for value in op.results)
+        if discard:
+            self.builder.discard()
+        else:
+            self.builder.commit()
         return discard
 
     def jumped(self) -> bool:
@@ -363,7 +359,7 @@ class KernelWhile:
         assert self.frame is not None
         self.ends = carried.ended(self.frame)
         if self.ends is None:
-            self.builder.scopes.pop()
+            self.builder.discard()
 
     def test(self, value: Any) -> None:
         self.answer = self.decide(value)

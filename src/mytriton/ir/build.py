@@ -1,9 +1,10 @@
-"""Making IR: the builder types, folds, shares and hoists each op as it is emitted.
+"""Making IR: each op is typed, folded, value-numbered and hoisted as it is emitted.
 
-One idea: there is one way to make an op, `Builder.emit`. The tracer calls it while it runs a
-kernel, passes call it when they rebuild a function, and expansions call it through `Expr`; so none
-of them can make an op that is not typed, that is already known, or that stands deeper in a loop
-than its operands need.
+There is one way to make an op: a `Builder`. The tracer calls it while it runs a kernel, passes call
+it when they rebuild a function, and expansions call it through `Expr`; so none of them can make an
+op that is not typed, that repeats an available one (common-subexpression elimination by value
+numbering, as in Cocke & Schwartz, 1970), or that stands deeper in a loop than its operands need
+(loop-invariant code motion).
 """
 
 from __future__ import annotations
@@ -21,21 +22,27 @@ from .ops import REQUIRED, TABLE, Effect, Mismatch, RegionKind, Row
 from .regions import YIELD
 from .types import Type
 
+Key = tuple[Any, ...]
+
 
 @dataclass
 class Scope:
-    """A region under construction; `shared` finds the op that already computes an expression."""
+    """A region under construction: its ops so far, and the value numbers of those that later ops
+    may reuse."""
 
     kind: RegionKind
     params: tuple[Param, ...]
+    pure: bool
+    """Whether it is, or is inside, the function of a reduction, scan or map."""
     ops: list[Op] = field(default_factory=list)
-    shared: dict[Any, Op] = field(default_factory=dict)
+    available: dict[Key, Op] = field(default_factory=dict)
 
 
 class Builder:
     """Emits ops into the innermost open region.
 
-    `where` is the source of the ops to come; None reads it off the Python stack (tracing).
+    The open regions have levels: 0 is the function's body. `where` is the source of the ops to
+    come; None reads it off the Python stack (tracing).
     """
 
     eager = False
@@ -44,38 +51,90 @@ class Builder:
 
     def __init__(self, where: Where | None = None) -> None:
         self.where = where
-        self.scopes: list[Scope] = [Scope(RegionKind.BRANCH, ())]
-        self.depth: dict[Value | Param, int] = {}
+        self._scopes: list[Scope] = [Scope(RegionKind.BRANCH, (), False)]
+        self._level_of: dict[Value | Param, int] = {}
+        self._available: dict[Key, Op] = {}
+        """The ops of all open regions by value number."""
 
     # -- regions
 
-    def open(self, kind: RegionKind, params: Sequence[Param] = ()) -> None:
-        """Opens a region inside the current one; ops go there until it is closed."""
-        self.scopes.append(Scope(kind, tuple(params)))
-        for param in params:
-            self.depth[param] = len(self.scopes) - 1
+    @property
+    def level(self) -> int:
+        """The level of the innermost open region."""
+        return len(self._scopes) - 1
 
-    def close(self, results: Sequence[Operand] = ()) -> Region:
-        """Ends the innermost region with a yield of the results."""
-        scope = self.scopes.pop()
+    @property
+    def ops(self) -> Sequence[Op]:
+        """The ops of the innermost open region so far."""
+        return self._scopes[-1].ops
+
+    def kind(self, level: int) -> RegionKind:
+        """The kind of the open region of that level."""
+        return self._scopes[level].kind
+
+    def level_of(self, operands: Sequence[Operand]) -> int:
+        """The outermost level at which all these values are defined."""
+        levels = self._level_of
+        return max((levels.get(v, 0) for v in operands if isinstance(v, (Value, Param))), default=0)
+
+    def open(self, kind: RegionKind, params: Sequence[Param] = ()) -> None:
+        """Opens a region inside the current one; ops go there until it ends, by `close`, `discard`,
+        `commit` or `set_aside`."""
+        pure = self._scopes[-1].pure or kind is RegionKind.FUNCTION
+        self._scopes.append(Scope(kind, tuple(params), pure))
+        self._level_of.update((param, self.level) for param in params)
+
+    def close(self, results: Sequence[Operand] = (), scope: Scope | None = None) -> Region:
+        """Ends the innermost region, or one that was set aside, with a yield of the results."""
+        scope = scope or self.discard()
         end = Op(YIELD, tuple(results), where=self.source())
         return Region(scope.params, (*scope.ops, end))
+
+    def discard(self) -> Scope:
+        """Ends the innermost region without a trace."""
+        scope = self._scopes.pop()
+        for key, op in scope.available.items():
+            if self._available.get(key) is op:
+                del self._available[key]
+        return scope
+
+    set_aside = discard
+    """Ends the innermost region, to be closed later: `close(results, scope)`."""
+
+    def commit(self) -> None:
+        """Ends the innermost region; its ops become those of the region around it."""
+        scope, outer = self._scopes.pop(), self._scopes[-1]
+        outer.ops += scope.ops
+        outer.available.update(scope.available)
+        level = self.level
+        self._level_of.update((value, level) for op in scope.ops for value in op.results)
+
+    @contextmanager
+    def at_level(self, level: int) -> Iterator[None]:
+        """Emits into the open region of that level, for the extent of a `with`."""
+        inner = self._scopes[level + 1 :]
+        del self._scopes[level + 1 :]
+        try:
+            yield
+        finally:
+            self._scopes += inner
 
     def region(
         self, kind: RegionKind, params: Sequence[Param], body: Callable[..., Sequence[Operand]]
     ) -> Region:
         """The region that `body`, called with the params, emits and returns the results of."""
-        depth = len(self.scopes)
+        level = self.level
         self.open(kind, params)
         try:
             return self.close(body(*params))
         finally:
-            del self.scopes[depth:]
+            while self.level > level:
+                self.discard()
 
     def function(self, name: str, params: Sequence[Param]) -> Function:
         """The function of all that was emitted at top level."""
-        assert len(self.scopes) == 1, "a region is still open"
-        return Function(name, tuple(params), Region((), (*self.scopes[0].ops, Op(YIELD, ()))))
+        assert self.level == 0, "a region is still open"
+        return Function(name, tuple(params), Region((), (*self.ops, Op(YIELD, ()))))
 
     # -- ops
 
@@ -107,23 +166,23 @@ class Builder:
         known = fold(row, operands, full, types[0] if types else None)
         if known is not None:
             return (known,)
-        self.permit(row)
+        self.check_effect_allowed(row)
         return self._place(row, tuple(operands), types, full, regions).results
 
-    def permit(self, row: Row) -> None:
-        """Raises CompileTypeError for an op that has an effect, inside a function of elements."""
-        if row.effect is not Effect.PURE and any(
-            s.kind is RegionKind.FUNCTION for s in self.scopes
-        ):
+    def check_effect_allowed(self, row: Row) -> None:
+        """Raises CompileTypeError for an op with an effect, inside the function of a reduction,
+        scan or map."""
+        if row.effect is not Effect.PURE and self._scopes[-1].pure:
             raise CompileTypeError(
-                f"`{row.name}` cannot stand in a function of single elements, which is called in no"
-                " fixed order; use it before or after, on blocks",
+                f"`{row.name}` is not allowed in the function given to tl.reduce,"
+                " tl.associative_scan or tl.map_elementwise: it is called for single elements in no"
+                " fixed order and must be pure; load before and pass the values in",
                 self.where,
             )
 
-    def adopt(self, op: Op) -> tuple[Operand, ...]:
-        """The results of an op that exists, shared and placed as if it were emitted now."""
-        return self._share(op.row, op.operands, op.attrs, lambda: op).results
+    def reuse(self, op: Op) -> tuple[Operand, ...]:
+        """The results of an op that exists, numbered and placed as if it were emitted now."""
+        return self._value_number(op.row, op.operands, op.attrs, lambda: op).results
 
     def _place(
         self,
@@ -133,49 +192,49 @@ class Builder:
         attrs: dict[str, Any],
         regions: tuple[Region, ...],
     ) -> Op:
-        """The op, new unless it can be shared; defaulted attributes are not stored."""
+        """The op, new unless one is available; defaulted attributes are not stored."""
         given = {key: value for key, value in attrs.items() if value != row.attrs[key]}
-        return self._share(
+        return self._value_number(
             row,
             operands,
             given,
             lambda: Op(row, operands, types, given, regions, self.source()),
         )
 
-    def _share(
+    def _value_number(
         self,
         row: Row,
         operands: tuple[Operand, ...],
         given: Mapping[str, Any],
         make: Callable[[], Op],
     ) -> Op:
-        """Shares a pure op with an equal one in reach, else appends it as far out as its operands
-        allow."""
-        pure = row.effect is Effect.PURE and not row.region_names
-        level = self._level(operands) if pure else len(self.scopes) - 1
+        """The available op of the same value number, where it is pure; else a new one, as far out
+        as its operands allow."""
+        if row.effect is not Effect.PURE or row.region_names:
+            return self._append(make(), self.level)
+        level = self._hoist_level(operands)
         key = (
             row.name,
             *(v.key if isinstance(v, Const) else v for v in operands),
             *sorted(given.items()),
         )
-        if pure:
-            for scope in self.scopes[: level + 1]:
-                if key in scope.shared:
-                    return scope.shared[key]
-        op = make()
-        self.scopes[level].ops.append(op)
-        if pure:
-            self.scopes[level].shared[key] = op
-        self.depth.update((value, level) for value in op.results)
+        found = self._available.get(key)
+        if found is not None and self._level_of[found.results[0]] <= level:
+            return found
+        op = self._append(make(), level)
+        self._available[key] = self._scopes[level].available[key] = op
         return op
 
-    def _level(self, operands: tuple[Operand, ...]) -> int:
+    def _append(self, op: Op, level: int) -> Op:
+        self._scopes[level].ops.append(op)
+        self._level_of.update((value, level) for value in op.results)
+        return op
+
+    def _hoist_level(self, operands: tuple[Operand, ...]) -> int:
         """The outermost open region for an op on these operands, leaving only loops."""
-        inner = max(
-            (self.depth.get(v, 0) for v in operands if isinstance(v, (Value, Param))), default=0
-        )
-        level = len(self.scopes) - 1
-        while level > inner and self.scopes[level].kind is RegionKind.LOOP:
+        inner = self.level_of(operands)
+        level = self.level
+        while level > inner and self._scopes[level].kind is RegionKind.LOOP:
             level -= 1
         return level
 

@@ -14,12 +14,11 @@ Loads stay inside a `while`: it may be waiting for another program to change wha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
 from ..ir.build import emit
 from ..ir.effects import free_values
-from ..ir.nodes import Const, Function, Op, Operand, Param, Region, Value, walk
+from ..ir.nodes import Const, Function, Op, Operand, Region, walk
 from ..ir.ops import Effect, RegionKind
 from .rebuild import Rebuild
 from .simplify import trips
@@ -42,12 +41,15 @@ class _Hoist(Rebuild):
         """The bounds of the open loops that loads may leave, by the level of their body."""
 
     def region(self, op: Op, region: Region) -> Region:
-        level = len(self.builder.scopes)
+        level = self.builder.level + 1
+        around = self.bounds.pop(level, None)
         counted = op.name == "for" and self.effects[op] is not Effect.WRITE
         if counted and _direction(self.operand(op.operands[2])):
             self.bounds[level] = self.operands(op)[:3]
         made = super().region(op, region)
         self.bounds.pop(level, None)
+        if around is not None:  # a loop that is open, while the op stands outside it
+            self.bounds[level] = around
         return made
 
     def op(self, op: Op) -> Sequence[Operand]:
@@ -56,50 +58,34 @@ class _Hoist(Rebuild):
             return self.load(op, operands)
         if op.regions and self.effects[op] is Effect.PURE and not _loops(op):
             used = (*operands, *map(self.operand, free_values(op)))
-            with self.outside(self.level(used, self.any_loop)):
+            with self.builder.at_level(self.level(used, self.any_loop)):
                 return self.keep(op, operands)
         return super().op(op)
 
     def load(self, op: Op, operands: tuple[Operand, ...]) -> Sequence[Operand]:
-        here = len(self.builder.scopes) - 1
+        here = self.builder.level
         level = self.level(operands, self.bounds.get)
         if level == here:
             return self.keep(op, operands)
         pointer, mask, other = operands
         self.builder.where = op.where
-        with self.outside(level):
+        with self.builder.at_level(level):
             for left in range(level + 1, here + 1):
                 mask = _both(mask, _runs(self.bounds[left]))
             return self.builder.emit("load", (pointer, mask, other), dict(op.attrs))
 
     def any_loop(self, level: int) -> Sequence[Operand] | None:
         """Nothing is needed to leave a loop; None: the region of that level is none."""
-        return () if self.builder.scopes[level].kind is RegionKind.LOOP else None
+        return () if self.builder.kind(level) is RegionKind.LOOP else None
 
     def level(self, used: Sequence[Operand], leave: Leave) -> int:
         """The outermost open region in which all these values are known, and those that `leave`
         says are needed to leave a region; None: it may not be left."""
-        level, inner = len(self.builder.scopes) - 1, self.depth(used)
+        level, inner = self.builder.level, self.builder.level_of(used)
         while level > inner and (needed := leave(level)) is not None:
-            inner = max(inner, self.depth(needed))
+            inner = max(inner, self.builder.level_of(needed))
             level -= 1
         return level
-
-    def depth(self, used: Sequence[Operand]) -> int:
-        depth = self.builder.depth
-        values = (v for v in used if isinstance(v, (Value, Param)))
-        return max((depth.get(value, 0) for value in values), default=0)
-
-    @contextmanager
-    def outside(self, level: int) -> Iterator[None]:
-        """Emits into the open region of that level, for the extent of a `with`."""
-        scopes = self.builder.scopes
-        inner = scopes[level + 1 :]
-        del scopes[level + 1 :]
-        try:
-            yield
-        finally:
-            scopes += inner
 
 
 def _loops(op: Op) -> bool:

@@ -43,7 +43,7 @@ class Rebuild:
     def function(self, function: Function) -> Function:
         with using(self.builder):
             self.ops(function.body)
-        made = self.builder.scopes[0].ops
+        made = self.builder.ops
         if same(made, function.body.ops[:-1]):
             return function
         body = Region((), (*made, function.body.ops[-1]))
@@ -69,7 +69,7 @@ class Rebuild:
         regions = tuple(self.region(op, region) for region in op.regions)
         self.builder.where = op.where
         if same(operands, op.operands) and same(regions, op.regions):
-            return self.builder.adopt(op)
+            return self.builder.reuse(op)
         return self.builder.emit(op.name, operands, dict(op.attrs), regions)
 
     def region(self, op: Op, region: Region) -> Region:
@@ -77,8 +77,8 @@ class Rebuild:
         self.builder.open(op.row.region_kind, region.params)
         self.ops(region)
         results = tuple(map(self.operand, region.results))
-        if same(self.builder.scopes[-1].ops, region.ops[:-1]) and same(results, region.results):
-            self.builder.scopes.pop()
+        if same(self.builder.ops, region.ops[:-1]) and same(results, region.results):
+            self.builder.discard()
             return region
         self.builder.where = region.ops[-1].where
         return self.builder.close(results)

@@ -90,7 +90,7 @@ def _add(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
         if dot is None or acc is None or acc.ty != op.types[0] or dot.types != op.types:
             continue
         zero = constant_of(dot.operands[2])
-        here = ctx.builder.depth[dot.results[0]] == len(ctx.builder.scopes) - 1
+        here = ctx.builder.level_of(dot.results) == ctx.builder.level
         if zero is not None and not zero.value and here and ctx.used_once(op.operands[place]):
             return ctx.builder.emit("dot", (*dot.operands[:2], acc), dict(dot.attrs))
     return _value(ctx, op, operands)

@@ -83,7 +83,7 @@ class EagerBuilder(Builder):
 
     @property
     def recording(self) -> bool:
-        return len(self.scopes) > 1
+        return self.level > 0
 
     @property
     def eager(self) -> bool:  # type: ignore[override]
@@ -106,14 +106,14 @@ class EagerBuilder(Builder):
         self._meet(op, arrays)
         return Performed(row, (), types, attrs, (), op.where, arrays)
 
-    def permit(self, row: Row) -> None:
+    def check_effect_allowed(self, row: Row) -> None:
         """A print may look on while elements are combined."""
         if row.name != "print":
-            super().permit(row)
+            super().check_effect_allowed(row)
 
-    def _level(self, operands: tuple[Operand, ...]) -> int:
+    def _hoist_level(self, operands: tuple[Operand, ...]) -> int:
         """Nothing moves out of a region: outside, ops are performed at once."""
-        return max(1, super()._level(operands))
+        return max(1, super()._hoist_level(operands))
 
     def _meet(self, op: Op, arrays: tuple[Array, ...]) -> None:
         """Lets other programs run if this one finds the same thing again where it may be waiting
