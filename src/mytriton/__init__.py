@@ -15,6 +15,8 @@ from .runtime.jit import JITFunction, KernelInterface, jit
 from .runtime.launch import target
 from .tools import testing
 
+__version__ = "0.1.0"
+
 __all__ = [
     "Autotuner",
     "CompileError",

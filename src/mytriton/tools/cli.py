@@ -19,6 +19,7 @@ from rich.table import Table
 
 from ..errors import CompileError
 from ..runtime.launch import target
+from . import stand_in
 from .doctor import report
 from .show import STAGES, load_kernel
 from .signature import SignatureError
@@ -37,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # the reader of the output has left, as `| head` does; nothing must be flushed at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (SignatureError, CompileError) as error:
+    except (SignatureError, stand_in.StandInError, CompileError) as error:
         print(f"mytriton: {error}", file=sys.stderr)
         return 1
 
@@ -61,6 +62,13 @@ def parser() -> argparse.ArgumentParser:
     show.add_argument("--arch", default="sm_80", help="the GPU architecture of ptx and sass")
     show.set_defaults(command=_show)
 
+    switch = commands.add_parser(
+        "install-stand-in", help="make `import triton` mean this package in a virtual environment"
+    )
+    switch.add_argument("environment", nargs="?", type=Path, help="its folder; default: this one")
+    switch.add_argument("--remove", action="store_true", help="take the stand-in out again")
+    switch.set_defaults(command=_stand_in)
+
     doctor = commands.add_parser("doctor", help="what this machine has and which targets work")
     doctor.set_defaults(command=_doctor)
     return top
@@ -73,10 +81,23 @@ def _run(options: argparse.Namespace) -> int:
     sys.argv = [str(options.file), *options.args]
     sys.path.insert(0, str(options.file.parent.resolve()))
     try:
-        with target(options.target or os.environ.get("MYTRITON_TARGET") or "cpu"):
+        with (
+            stand_in.active(),
+            target(options.target or os.environ.get("MYTRITON_TARGET") or "cpu"),
+        ):
             runpy.run_path(str(options.file), run_name="__main__")
     finally:
         sys.argv, sys.path = argv, path
+    return 0
+
+
+def _stand_in(options: argparse.Namespace) -> int:
+    where = stand_in.environment(options.environment)
+    if options.remove:
+        found = stand_in.remove(where)
+        print(f"{'removed from' if found else 'there was none in'} {where.packages}")
+    else:
+        print(f"installed: {stand_in.install(where)}")
     return 0
 
 

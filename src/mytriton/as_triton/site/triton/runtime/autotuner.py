@@ -1,0 +1,21 @@
+"""`triton.runtime.autotuner`: configurations chosen by timing, constexprs computed."""
+
+from mytriton.runtime.autotune import Autotuner, Config, Heuristics, autotune, heuristics
+from mytriton.runtime.jit import JITFunction, KernelInterface
+
+from .driver import driver
+from .errors import AutotunerError, OutOfResources, PTXASError
+
+__all__ = [
+    "Autotuner",
+    "AutotunerError",
+    "Config",
+    "Heuristics",
+    "JITFunction",
+    "KernelInterface",
+    "OutOfResources",
+    "PTXASError",
+    "autotune",
+    "driver",
+    "heuristics",
+]

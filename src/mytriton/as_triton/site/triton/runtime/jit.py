@@ -1,0 +1,20 @@
+"""`triton.runtime.jit`: kernels."""
+
+from mytriton.runtime.arguments import TensorWrapper, reinterpret
+from mytriton.runtime.host import constexpr_function
+from mytriton.runtime.jit import JITFunction, KernelInterface, jit
+
+from .driver import driver
+
+JITCallable = JITFunction
+
+__all__ = [
+    "JITCallable",
+    "JITFunction",
+    "KernelInterface",
+    "TensorWrapper",
+    "constexpr_function",
+    "driver",
+    "jit",
+    "reinterpret",
+]
