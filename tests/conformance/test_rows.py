@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mytriton.elementary.term import IrTerm
 from mytriton.ir.build import Builder, using
-from mytriton.ir.expr import Expr
 from mytriton.ir.fold import fold
 from mytriton.ir.nodes import Const, Op, Param
 from mytriton.ir.ops import Row
@@ -97,5 +97,5 @@ def formula_ops(row: Row, element: ScalarType) -> tuple[Op, ...]:
     meaning = element_of(row)
     params = [Param(f"x{i}", element) for i in range(meaning.arity)]
     with using(Builder(where=())) as builder:
-        meaning.expand(*map(Expr, params))
+        meaning.expand(*map(IrTerm, params))
         return builder.function("formula", params).body.ops[:-1]

@@ -1,1 +1,1 @@
-"""Where the constants of `mytriton.ir.elementary` come from, and how its errors are measured."""
+"""Where the constants of `mytriton.elementary` come from, and how its errors are measured."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mytriton.elementary.term import IrTerm
 from mytriton.ir.build import Builder, using
-from mytriton.ir.expr import Expr
 from mytriton.ir.nodes import Const, Op, Operand, Param
 from mytriton.ir.ops import Elementwise
 from mytriton.ir.types import ScalarType, element_of
@@ -83,7 +83,7 @@ def function(name: str, formula: Callable[..., Any], elements: Sequence[ScalarTy
     params = [Param(f"a{i}", element) for i, element in enumerate(elements)]
     builder = Builder(where=())
     with using(builder):
-        result = formula(*map(Expr, params)).value
+        result = formula(*map(IrTerm, params)).value
     lines = Lines()
     lines.names.update({param: param.name for param in params})
     for op in builder.function(name, params).body.ops[:-1]:

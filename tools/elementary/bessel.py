@@ -1,4 +1,4 @@
-"""What the polynomials of the Bessel functions in `mytriton.ir.elementary` approximate."""
+"""What the polynomials of the Bessel functions in `mytriton.elementary` approximate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Derives the constants of `mytriton.ir.elementary` and writes them to its `coefficients.txt`.
+"""Derives the constants of `mytriton.elementary` and writes them to its `coefficients.txt`.
 
     python -m tools.elementary.coefficients          # rewrites the file, seconds to a minute
     python -m tools.elementary.coefficients exp      # shows the matching rows
@@ -17,12 +17,11 @@ from pathlib import Path
 
 from mpmath import mp, mpf
 
-from mytriton.ir.elementary.trigonometric import BOUNDS
-from mytriton.ir.elementary.words import PADDING
+from mytriton.elementary.trigonometric import BOUNDS, PADDING
 from tools.elementary import bessel
 from tools.elementary.remez import Function, Polynomial, fit_rounded, rounded
 
-FILE = Path(__file__).parents[2] / "src/mytriton/ir/elementary/coefficients.txt"
+FILE = Path(__file__).parents[2] / "src/mytriton/elementary/coefficients.txt"
 WORDS = FILE.with_name("two_over_pi.txt")
 BITS = {"f32": 24, "f64": 53}
 

@@ -15,7 +15,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from mytriton.ir import elementary, types
+from mytriton import elementary
+from mytriton.ir import types
 from tools.elementary import as_c
 
 MAIN = r"""
@@ -79,7 +80,7 @@ int main() {
 def program(
     name: str, element: types.ScalarType, reference: str, other: str, defines: dict[str, str]
 ) -> str:
-    formula = getattr(elementary, name)
+    formula = elementary.formula(name)
     arity = len(inspect.signature(formula).parameters)
     body = as_c.function("formula", formula, [element] * arity)
     second = ", second(x)" if arity == 2 else ""

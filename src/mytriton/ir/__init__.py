@@ -2,8 +2,8 @@
 text forms."""
 
 from . import elementwise as _elementwise
-from . import libdevice_rows as _libdevice_rows
+from . import libdevice_rows as _libdevice
 from . import regions as _regions
 from . import structural as _structural
 
-del _elementwise, _libdevice_rows, _regions, _structural
+del _elementwise, _libdevice, _regions, _structural

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from . import elementary
-from .fused import fused_multiply_add
+from .numeric import Array
 from .ops import Elementwise, Row, add_row, elementwise_rule
 
 
@@ -33,10 +33,10 @@ def elementwise(
 def wide(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function computed in float64 and rounded to the arrays' dtype once."""
 
-    def meaning(*arrays: Any) -> Any:
+    def rounded(*arrays: Any) -> Any:
         return function(*(a.astype(np.float64) for a in arrays)).astype(arrays[0].dtype)
 
-    return meaning
+    return rounded
 
 
 def each(function: Callable[..., float]) -> Callable[..., Any]:
@@ -45,6 +45,24 @@ def each(function: Callable[..., float]) -> Callable[..., Any]:
         function, function.__code__.co_argcount if hasattr(function, "__code__") else 1, 1
     )
     return wide(lambda *arrays: np.asarray(over(*arrays), np.float64))
+
+
+def _elementary() -> ModuleType:
+    """`mytriton.elementary`, imported when its first function is called: a row names its formula,
+    and a formula is written in rows."""
+    from .. import elementary
+
+    return elementary
+
+
+def formula(name: str) -> Callable[..., Any]:
+    """The row's meaning in other rows, over `elementary.term.Term`s."""
+    return lambda *terms: _elementary().formula(name)(*terms)
+
+
+def meaning(name: str, wide: bool = True) -> Callable[..., Array]:
+    """The NumPy meaning of a row for which NumPy has no function (see `elementary.meaning`)."""
+    return lambda *arrays: _elementary().meaning(name, wide)(*arrays)
 
 
 def _is_float(array: Any) -> bool:
@@ -86,13 +104,13 @@ def _shift_right(x: Any, y: Any) -> Any:
 def _extreme(pick: Callable[..., Any], least: bool) -> Callable[..., Any]:
     """`pick`, NumPy's minimum or maximum with the NaN rule wanted, with -0.0 below 0.0."""
 
-    def meaning(x: Any, y: Any) -> Any:
+    def chosen(x: Any, y: Any) -> Any:
         if not _is_float(x):
             return pick(x, y)
         zeros = (x == 0) & (y == 0)
         return np.where(zeros, np.where(np.signbit(x) == least, x, y), pick(x, y))
 
-    return meaning
+    return chosen
 
 
 def _high_product(x: Any, y: Any) -> Any:
@@ -360,7 +378,7 @@ elementwise(
     "x * y + z, rounded once.",
     3,
     "iuf",
-    numpy=fused_multiply_add,
+    numpy=meaning("fma"),
     c={"f": "fma{f}({0}, {1}, {2})", "*": "({0} * {1} + {2})"},
     llvm={"f": "llvm.fma"},
     expand=lambda x, y, z: x * y + z,
@@ -379,7 +397,7 @@ elementwise(
         "u16": "((unsigned int){0} * {1} >> 16)",
         "*": "multiply_high({0}, {1})",
     },
-    expand=elementary.multiply_high,
+    expand=formula("umulhi"),
     cost=4,
     public=True,
 )
@@ -439,7 +457,7 @@ for _name, _doc, _numpy, _ulp in (
         "f",
         numpy=_numpy,
         c=f"{_name}{{f}}({{0}})",
-        expand=getattr(elementary, _name),
+        expand=formula(_name),
         ulp=_ulp,
         cost=20,
         public=_name != "tanh",

@@ -1,7 +1,7 @@
 """The element-wise rows that only `libdevice` makes public: the rest of C's mathematics.
 
-One idea: a line a function. CUDA and hosted C++ have each under the row's own name; other targets
-compute the formula of the same name in `elementary`, which needs no library and vectorises.
+A line a function. CUDA and hosted C++ have each under the row's own name; other targets compute the
+formula of the same name in `mytriton.elementary`, which needs no library and vectorises.
 """
 
 from __future__ import annotations
@@ -12,10 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import elementary
-from .elementary.directed import MODES, directed
-from .elementwise import each, elementwise, wide
-from .formula import meaning
+from .elementwise import each, elementwise, formula, meaning, wide
 
 
 def _half_turns(x: Any, ahead: int) -> Any:
@@ -85,13 +82,16 @@ for _name, _doc, _arity, _numpy, _ulp in ROWS:
         _doc,
         _arity,
         "f",
-        numpy=_numpy or meaning(getattr(elementary, _name), _arity),
+        numpy=_numpy or meaning(_name),
         c=f"{_name}{{f}}({', '.join(f'{{{i}}}' for i in range(_arity))})",
-        expand=getattr(elementary, _name),
+        expand=formula(_name),
         ulp=_ulp,
         absolute=ABSOLUTE.get(_name, 0.0),
         cost=40,
     )
+
+MODES = {"rd": "down", "ru": "up", "rz": "toward zero"}
+"""The directions of rounding, as CUDA abbreviates them."""
 
 _WORDS = {"add": "x + y", "sub": "x - y", "mul": "x * y", "div": "x / y", "fma": "x * y + z"}
 _WORDS |= {"sqrt": "The square root", "rcp": "1 / x"}
@@ -101,17 +101,16 @@ for _name, _doc in _WORDS.items():
         _count = _ARITY.get(_name, 2)
         _operands = ", ".join(f"{{{i}}}" for i in range(_count))
         _single, _double = ("fmaf", "fma") if _name == "fma" else (f"f{_name}", f"d{_name}")
-        _formula = directed(_name, _mode)
         elementwise(
             f"{_name}_{_mode}",
             f"{_doc}, rounded {_word}.",
             _count,
             "f",
-            numpy=meaning(_formula, _count, wide=False),
+            numpy=meaning(f"{_name}_{_mode}", wide=False),
             c={
                 "f64": f"__{_double}_{_mode}({_operands})",
                 "*": f"__{_single}_{_mode}({_operands})",
             },
-            expand=_formula,
+            expand=formula(f"{_name}_{_mode}"),
             cost=12,
         )

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import CompileTypeError
-from ...ir.elementary.directed import MODES
+from ...ir.libdevice_rows import MODES
 from ...ir.ops import TABLE
 from ...ir.types import F32, F64, I32, I64, U32, U64, ScalarType
 from ..blocks import cast, full, where

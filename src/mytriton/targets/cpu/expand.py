@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
+from ...elementary.term import IrTerm
 from ...ir.build import Builder, using
-from ...ir.expr import Expr
 from ...ir.nodes import Const, Function, Op, Operand, Param, Region
 from ...ir.ops import RegionKind
 from ...ir.types import (
@@ -136,9 +136,9 @@ class Expander:
         return self.builder.region(RegionKind.LOOP, params, inside)
 
     def sum(self, start: Operand, move: Moved) -> Operand:
-        total = Expr(start)
+        total = IrTerm(start)
         for step in move.steps:
-            total = total + Expr(self.get(step)).to(move.total)
+            total = total + IrTerm(self.get(step)).to(move.total)
         return total.value
 
     def regions(self, op: Op) -> tuple[Region, ...]:
@@ -157,11 +157,11 @@ class Expander:
 
 def expansion(expand: Callable[..., Any], element: Any, operands: list[Operand]) -> Operand:
     """The row's meaning in other rows; a small float is computed in f32 and rounded once."""
-    forms = [Expr(operand) for operand in operands]
+    forms = [IrTerm(operand) for operand in operands]
     wide = compute_type(element) if isinstance(element, ScalarType) else element
     if wide is not element:
         forms = [form.to(wide) for form in forms]
-    result: Expr = expand(*forms)
+    result: IrTerm = expand(*forms)
     if wide is not element and result.element == F32:
         result = result.to(element)
     return result.value
@@ -173,12 +173,12 @@ def _assert(expander: Expander, op: Op, operands: list[Operand]) -> tuple[Operan
     assert condition is not None
     if not shape_of(condition.ty) and mask is None:
         return None
-    bad = Expr(condition) ^ True
+    bad = IrTerm(condition) ^ True
     if mask is not None:
-        bad = bad & Expr(mask)
+        bad = bad & IrTerm(mask)
     while shape_of(bad.ty):
         axis = len(shape_of(bad.ty)) - 1
-        bad = Expr(expander.builder.emit("reduce", [bad.value], {"axis": axis}, (_any(),))[0])
+        bad = IrTerm(expander.builder.emit("reduce", [bad.value], {"axis": axis}, (_any(),))[0])
     fine = bad ^ True
     return expander.builder.emit("assert", [fine.value], dict(op.attrs))
 
@@ -214,18 +214,18 @@ def _stretched(expander: Expander, value: Operand, shape: tuple[int, ...]) -> Op
     return expander.builder.emit("broadcast", [value], {"shape": shape})[0]
 
 
-def _tf32(value: Expr) -> Expr:
+def _tf32(value: IrTerm) -> IrTerm:
     """The nearest number of 10 mantissa bits, ties to even."""
     bits = value.bits(I32)
     rounded = (bits + ((bits >> 13) & 1) + 0xFFF) & -0x2000
     return value.ne(value).where(value, rounded.bits(F32))
 
 
-def _bf16(value: Expr) -> Expr:
+def _bf16(value: IrTerm) -> IrTerm:
     return value.to(BF16).to(F32)
 
 
-PARTS: dict[str, tuple[Callable[[Expr], Expr], int]] = {
+PARTS: dict[str, tuple[Callable[[IrTerm], IrTerm], int]] = {
     "tf32": (_tf32, 1),
     "tf32x3": (_tf32, 2),
     "bf16x3": (_bf16, 2),
@@ -236,8 +236,8 @@ part j of the right where i + j is less than that number.
 """
 
 
-def _cut(value: Expr, part: Callable[[Expr], Expr], count: int) -> list[Expr]:
-    parts: list[Expr] = []
+def _cut(value: IrTerm, part: Callable[[IrTerm], IrTerm], count: int) -> list[IrTerm]:
+    parts: list[IrTerm] = []
     for _ in range(count):
         parts.append(part(value))
         finite = parts[-1].abs() < float("inf")
@@ -247,7 +247,7 @@ def _cut(value: Expr, part: Callable[[Expr], Expr], count: int) -> list[Expr]:
 
 def _dot(expander: Expander, op: Op, operands: list[Operand]) -> tuple[Operand, ...] | None:
     """Operands and accumulator in the type that the product is computed in."""
-    left, right, acc = (Expr(operand) for operand in operands)
+    left, right, acc = (IrTerm(operand) for operand in operands)
     element, target = left.element, acc.element
     precision = op.attribute("precision")
     real = F64 if F64 in (element, target) else F32
@@ -261,7 +261,7 @@ def _dot(expander: Expander, op: Op, operands: list[Operand]) -> tuple[Operand, 
     total = acc.to(wide)
     for one, two in reversed(pairs):
         values = [one.value, two.value, total.value]
-        total = Expr(expander.builder.emit("dot", values, {"precision": "ieee"})[0])
+        total = IrTerm(expander.builder.emit("dot", values, {"precision": "ieee"})[0])
     return (total.to(target).value,)
 
 
@@ -275,7 +275,7 @@ def _gather(expander: Expander, op: Op, operands: list[Operand]) -> tuple[Operan
     assert isinstance(element, ScalarType)
     if known.low is not None and known.high is not None and known.low >= 0 and known.high <= last:
         return None
-    inside = Expr(operands[1]).maximum(0).minimum(min(last, element.max_int))
+    inside = IrTerm(operands[1]).maximum(0).minimum(min(last, element.max_int))
     return expander.builder.emit("gather", [operands[0], inside.value], dict(op.attrs))
 
 

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from ..types import F32, F64
-from .formats import Format, format_of, is_negative, power_of_two, two_product, two_sum
+from ..ir.types import F32, F64
+from .double_double import two_product, two_sum
+from .formats import Format, format_of, is_negative, power_of_two
 from .logarithm import split
+from .term import Term
 
-if TYPE_CHECKING:
-    from ..expr import Expr
-
-Formula = Callable[..., "Expr"]
-Sided = tuple["Expr", "Expr"]
+Formula = Callable[..., Term]
+Sided = tuple[Term, Term]
 """A result to nearest, and a number of the sign of (exact result - it)."""
 
 
@@ -28,7 +26,7 @@ def least_of(row: Format) -> float:
     return row.smallest * 2.0**-row.mantissa
 
 
-def _above(x: Expr) -> Expr:
+def _above(x: Term) -> Term:
     """The next float toward infinity."""
     row = format_of(x)
     bits = x.bits(row.signed)
@@ -36,7 +34,7 @@ def _above(x: Expr) -> Expr:
     return x.eq(0.0).where(least_of(row), step.bits(row.element))
 
 
-def _rounded(mode: str, nearest: Expr, side: Expr) -> Expr:
+def _rounded(mode: str, nearest: Term, side: Term) -> Term:
     down = (side < 0.0).where(-_above(-nearest), nearest)
     up = (side > 0.0).where(_above(nearest), nearest)
     inward = nearest.eq(0.0).where(nearest, (nearest > 0.0).where(down, up))
@@ -47,7 +45,7 @@ def directed(name: str, mode: str) -> Formula:
     """The formula of an operation in a direction."""
     single, double = OPERATIONS[name]
 
-    def formula(*x: Expr) -> Expr:
+    def formula(*x: Term) -> Term:
         if x[0].element == F64:
             nearest, side = double(*x)
         else:
@@ -64,7 +62,7 @@ def directed(name: str, mode: str) -> Formula:
     return formula
 
 
-def _zero(x: tuple[Expr, ...], result: Expr, name: str) -> Expr:
+def _zero(x: tuple[Term, ...], result: Term, name: str) -> Term:
     """Rounding down, a sum that is 0 is -0.0 unless both parts are 0.0."""
     left = x[0] * x[1] if name == "fma" else x[0]
     right = -x[-1] if name == "sub" else x[-1]
@@ -75,17 +73,17 @@ def _zero(x: tuple[Expr, ...], result: Expr, name: str) -> Expr:
 # -- f64
 
 
-def _finite(x: Expr) -> Expr:
+def _finite(x: Term) -> Term:
     return x.abs() < math.inf
 
 
-def _sum(x: Expr, y: Expr) -> Sided:
+def _sum(x: Term, y: Term) -> Sided:
     total, rest = two_sum(x, y)
     endless = total.abs().eq(math.inf) & _finite(x) & _finite(y)
     return total, endless.where(-total, rest)
 
 
-def _product(x: Expr, y: Expr) -> Sided:
+def _product(x: Term, y: Term) -> Sided:
     nearest = x * y
     scale = (nearest.abs() < 2.0**-900).where(x.full(2.0**600), 1.0)
     high, low = two_product(x * scale, y * scale)
@@ -93,7 +91,7 @@ def _product(x: Expr, y: Expr) -> Sided:
     return nearest, (nearest.abs() < 2.0**-900).where(error, x.fma(y, -nearest))
 
 
-def _quotient(x: Expr, y: Expr) -> Sided:
+def _quotient(x: Term, y: Term) -> Sided:
     nearest = x / y
     (e, f), (g, h) = split(x.abs()), split(y.abs())
     half = (e - g) * 0.5
@@ -106,14 +104,14 @@ def _quotient(x: Expr, y: Expr) -> Sided:
     return nearest, usual.where(negative.where(-rest, rest), 0.0)
 
 
-def _root(x: Expr) -> Sided:
+def _root(x: Term) -> Sided:
     root = x.sqrt()
     tiny = x < 2.0**-900
     scaled = root * tiny.where(x.full(2.0**300), 1.0)
     return root, (-scaled).fma(scaled, x * tiny.where(x.full(2.0**600), 1.0))
 
 
-def _fused(x: Expr, y: Expr, z: Expr) -> Sided:
+def _fused(x: Term, y: Term, z: Term) -> Sided:
     """Scaled so that the product's error is exact; what still vanishes leaves its sign."""
     nearest = x.fma(y, z)
     rough = (x * y).abs()
@@ -139,7 +137,7 @@ def _fused(x: Expr, y: Expr, z: Expr) -> Sided:
     return nearest, z.eq(0.0).where(alone, side)
 
 
-def _least(negative: Expr, like: Expr) -> Expr:
+def _least(negative: Term, like: Term) -> Term:
     """The float nearest to 0 of a sign."""
     least = least_of(format_of(like))
     return negative.where(like.full(-least), least)
@@ -157,4 +155,3 @@ OPERATIONS: dict[str, tuple[Callable[..., Sided], Callable[..., Sided]]] = {
 """Of each operation the nearest result and its side, of f32 operands held in f64, of f64 ones."""
 
 SUMS = ("add", "sub", "fma")
-MODES = {"rd": "down", "ru": "up", "rz": "toward zero"}

@@ -12,12 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
-from ..types import F32, F64, I32, I64, U32, U64, ScalarType
-
-if TYPE_CHECKING:
-    from ..expr import Expr
+from ..ir.types import F32, F64, I32, I64, U32, U64, ScalarType
+from .term import Term
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,7 @@ _SINGLE = Format(F32, I32, U32, 1.5 * 2.0**23, 127 << 23, 2.0**-126)
 _DOUBLE = Format(F64, I64, U64, 1.5 * 2.0**52, 1023 << 52, 2.0**-1022)
 
 
-def format_of(x: Expr) -> Format:
+def format_of(x: Term) -> Format:
     """The format of a value of f32 or f64."""
     return _SINGLE if x.element == F32 else _DOUBLE
 
@@ -67,80 +64,59 @@ def _constants() -> dict[str, tuple[float, ...]]:
     return {name: tuple(map(float.fromhex, values)) for name, *values in rows}
 
 
-def coefficients(name: str, x: Expr) -> tuple[float, ...]:
+def coefficients(name: str, x: Term) -> tuple[float, ...]:
     """The constants of that name in x's format, lowest first."""
     return _constants()[f"{name}.{x.element.ir}"]
 
 
-def polynomial(u: Expr, terms: tuple[float, ...]) -> Expr:
+def polynomial(u: Term, terms: tuple[float, ...]) -> Term:
     """terms[0] + terms[1]*u + … by Horner's rule, one fma a term."""
-    value: Expr = u.full(terms[-1])
+    value: Term = u.full(terms[-1])
     for term in reversed(terms[:-1]):
         value = value.fma(u, term)
     return value
 
 
-def power_of_two(t: Expr) -> Expr:
+def power_of_two(t: Term) -> Term:
     """2**n where t = n + magic and n is a normal exponent."""
     row = format_of(t)
     return ((t.bits(row.signed) << row.mantissa) + row.one).bits(row.element)
 
 
-def clamp(x: Expr, low: float, high: float) -> Expr:
+def clamp(x: Term, low: float, high: float) -> Term:
     """x within the bounds; NaN stays NaN (a comparison with it is false)."""
     return (x > high).where(high, (x < low).where(low, x))
 
 
-def with_sign(size: Expr, sign: Expr) -> Expr:
+def with_sign(size: Term, sign: Term) -> Term:
     """size, which has a clear sign bit, with the sign bit of `sign`."""
     row = format_of(size)
     bit = sign.bits(row.unsigned) & row.sign
     return (size.bits(row.unsigned) | bit).bits(row.element)
 
 
-def negate_if(x: Expr, bit: Expr) -> Expr:
+def negate_if(x: Term, bit: Term) -> Term:
     """x with its sign flipped where the int `bit`, of x's unsigned type, has its top bit set."""
     row = format_of(x)
     return (x.bits(row.unsigned) ^ (bit & row.sign)).bits(row.element)
 
 
-def odd(x: Expr, terms: tuple[float, ...]) -> Expr:
+def odd(x: Term, terms: tuple[float, ...]) -> Term:
     """x * (1 + u * (terms[1] + terms[2]*u + …)) with u = x², the small part added last."""
     u = x * x
     return (u * x).fma(polynomial(u, terms[1:]), x)
 
 
-def two_sum(x: Expr, y: Expr) -> tuple[Expr, Expr]:
-    """x + y as the rounded sum and its error, exactly."""
-    total = x + y
-    part = total - x
-    return total, (x - (total - part)) + (y - part)
-
-
-def two_product(x: Expr, y: Expr) -> tuple[Expr, Expr]:
-    """x * y as the rounded product and its error, exactly (barring underflow)."""
-    product = x * y
-    return product, x.fma(y, -product)
-
-
-def quotient(high: Expr, low: Expr, divisor: Expr, divisor_low: Expr) -> Expr:
-    """(high + low) / (divisor + divisor_low), within a little more than half an ulp."""
-    inverse = 1.0 / divisor
-    first = high * inverse
-    rest = (-first).fma(divisor, high) + (-first).fma(divisor_low, low)
-    return rest.fma(inverse, first)
-
-
-def with_sign_of(value: Expr, sign: Expr) -> Expr:
+def with_sign_of(value: Term, sign: Term) -> Term:
     """value, of any sign, with the sign bit of `sign`."""
     return with_sign(value.abs(), sign)
 
 
-def in_double(function: Callable[..., Expr], *arguments: Expr) -> Expr:
+def in_double(function: Callable[..., Term], *arguments: Term) -> Term:
     """The function computed in f64 and rounded to f32: within a hair of half an ulp."""
     return function(*(x.to(F64) for x in arguments)).to(F32)
 
 
-def is_negative(x: Expr) -> Expr:
+def is_negative(x: Term) -> Term:
     """Whether the sign bit is set (also of -0.0 and NaN)."""
     return x.bits(format_of(x).signed) < 0

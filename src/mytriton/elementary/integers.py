@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from ..types import I64, U64
-
-if TYPE_CHECKING:
-    from ..expr import Expr
+from ..ir.types import I64, U64
+from .term import Term
 
 
-def multiply_high(x: Expr, y: Expr) -> Any:
+def umulhi(x: Term, y: Term) -> Term:
     """The high half of the product: by a multiplication twice as wide, of 64 bits by halves."""
     element = x.element
     if element.bits == 64:
@@ -19,7 +15,7 @@ def multiply_high(x: Expr, y: Expr) -> Any:
     return (x.to(wide) * y.to(wide) >> element.bits).to(element)
 
 
-def _high_of_64(x: Expr, y: Expr) -> Expr:
+def _high_of_64(x: Term, y: Term) -> Term:
     a, b = x.to(U64), y.to(U64)
     half = 0xFFFFFFFF
     a_low, a_high, b_low, b_high = a & half, a >> 32, b & half, b >> 32

@@ -8,16 +8,13 @@ floats.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from ..types import F32
+from ..ir.types import F32
 from .formats import coefficients, in_double, is_negative, polynomial, with_sign, with_sign_of
-
-if TYPE_CHECKING:
-    from ..expr import Expr
+from .term import Term
 
 
-def asin(x: Expr) -> Expr:
+def asin(x: Term) -> Term:
     """Within 2 ulp; NaN outside [-1, 1]. Above 1/2 it is pi/2 - 2 asin(sqrt((1 - x) / 2))."""
     if x.element == F32:
         return in_double(asin, x)
@@ -33,14 +30,14 @@ def asin(x: Expr) -> Expr:
     return with_sign_of(inside.where(near, far), x)
 
 
-def _root(x: Expr) -> tuple[Expr, Expr]:
+def _root(x: Term) -> tuple[Term, Term]:
     """The square root as a sum of two; 0 at 0."""
     root = x.sqrt()
     low = (-root).fma(root, x) * 0.5 / root
     return root, (x > 0.0).where(low, 0.0)
 
 
-def acos(x: Expr) -> Expr:
+def acos(x: Term) -> Term:
     """Within 2 ulp; NaN outside [-1, 1]."""
     if x.element == F32:
         return in_double(acos, x)
@@ -57,7 +54,7 @@ def acos(x: Expr) -> Expr:
     return inside.where(middle, (x < 0.0).where(more, less) * 2.0)
 
 
-def atan(x: Expr) -> Expr:
+def atan(x: Term) -> Term:
     """Within 2 ulp."""
     if x.element == F32:
         return in_double(atan, x)
@@ -68,7 +65,7 @@ def atan(x: Expr) -> Expr:
     return with_sign(_angle(infinite.where(0.0, above), infinite.where(1.0, below), turned), x)
 
 
-def atan2(y: Expr, x: Expr) -> Expr:
+def atan2(y: Term, x: Term) -> Term:
     """Within 2 ulp: the angle of the point (x, y), signed zeros and infinities as in C."""
     if x.element == F32:
         return in_double(atan2, y, x)
@@ -85,7 +82,7 @@ def atan2(y: Expr, x: Expr) -> Expr:
     return unordered.where(math.nan, with_sign(angle, y))
 
 
-def _angle(above: Expr, below: Expr, turned: Expr, back: Expr | None = None) -> Expr:
+def _angle(above: Term, below: Term, turned: Term, back: Term | None = None) -> Term:
     """atan(above / below), 0 <= above <= below; turned: pi/2 less it; back: pi less that.
 
     Above tan(pi/8), r = (above - below) / (above + below) is used, whose angle is pi/4 less.

@@ -8,9 +8,8 @@ itself, and no special case is left; clamping x first keeps n in range.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ..types import F32
+from ..ir.types import F32
+from .double_double import quotient, two_product, two_sum
 from .formats import (
     clamp,
     coefficients,
@@ -19,17 +18,12 @@ from .formats import (
     odd,
     polynomial,
     power_of_two,
-    quotient,
-    two_product,
-    two_sum,
     with_sign,
 )
-
-if TYPE_CHECKING:
-    from ..expr import Expr
+from .term import Term
 
 
-def exp(x: Expr) -> Expr:
+def exp(x: Term) -> Term:
     """Within 2 ulp; x below about -104 (f64: -746) gives 0, above 89 (710) inf.
 
     What gives 0 (minus infinity in every masked softmax) is chosen rather than computed: an
@@ -41,13 +35,13 @@ def exp(x: Expr) -> Expr:
     return gone.where(0.0, exp_inside((x > high).where(high, x)))
 
 
-def exp_inside(x: Expr) -> Expr:
+def exp_inside(x: Term) -> Term:
     """exp of x between -150 and 170 (f32), -1400 and 1400 (f64)."""
     value, scale = _parts(x)
     return value * scale * scale
 
 
-def _parts(x: Expr) -> tuple[Expr, Expr]:
+def _parts(x: Term) -> tuple[Term, Term]:
     """v and s with exp(x) = v * s * s."""
     magic = format_of(x).magic
     t = x.fma(coefficients("log2e", x)[0] / 2, magic)
@@ -57,7 +51,7 @@ def _parts(x: Expr) -> tuple[Expr, Expr]:
     return polynomial(r, coefficients("exp", x)), power_of_two(t)
 
 
-def exp2(x: Expr) -> Expr:
+def exp2(x: Term) -> Term:
     """Within 2 ulp; exact for whole x."""
     low, high = (-151.0, 129.0) if x.element == F32 else (-1080.0, 1025.0)
     x = clamp(x, low, high)
@@ -68,7 +62,7 @@ def exp2(x: Expr) -> Expr:
     return polynomial(f, coefficients("exp2", x)) * scale * scale
 
 
-def expm1_parts(x: Expr) -> tuple[Expr, Expr]:
+def expm1_parts(x: Term) -> tuple[Term, Term]:
     """exp(x) - 1, halved, as a sum of a float and a small correction; x not above 710 (f32: 89).
 
     With n = round(x / ln 2) and s = 2^(n-1): s - 1/2 and s*r are added without error, and all the
@@ -86,7 +80,7 @@ def expm1_parts(x: Expr) -> tuple[Expr, Expr]:
     return two_sum(total, scale.fma(curve, correction))
 
 
-def tanh(x: Expr) -> Expr:
+def tanh(x: Term) -> Term:
     """Within 2 ulp. f32: an odd polynomial near 0, 1 - 2 / (exp(2|x|) + 1) beyond; f64 by expm1."""
     size = x.abs()
     if x.element == F32:
@@ -99,13 +93,13 @@ def tanh(x: Expr) -> Expr:
     return with_sign(quotient(high, low, divisor, error + low), x)
 
 
-def halved_exp(x: Expr) -> Expr:
+def halved_exp(x: Term) -> Term:
     """exp(x) / 2 for |x| not above 1400, f64: finite a little beyond where exp overflows."""
     polynomial_part, scale = _parts(x)
     return polynomial_part * (scale * 0.5) * scale
 
 
-def exp10(x: Expr) -> Expr:
+def exp10(x: Term) -> Term:
     """Within 2 ulp: exp of x ln 10 in two parts, the second a correction."""
     if x.element == F32:
         return in_double(exp10, x)
@@ -119,7 +113,7 @@ def exp10(x: Expr) -> Expr:
     return _scaled(r, rest.fma(ln10[1], error), power_of_two(t))
 
 
-def exp_sum(x: Expr, low: Expr) -> Expr:
+def exp_sum(x: Term, low: Term) -> Term:
     """exp(x + low), f64, for a small low; x beyond the ends is clamped."""
     x = clamp(x, -747.0, 711.0)
     t = x.fma(coefficients("log2e", x)[0] / 2, format_of(x).magic)
@@ -129,7 +123,7 @@ def exp_sum(x: Expr, low: Expr) -> Expr:
     return _scaled(r, error + low, power_of_two(t))
 
 
-def _scaled(r: Expr, low: Expr, scale: Expr) -> Expr:
+def _scaled(r: Term, low: Term, scale: Term) -> Term:
     """exp(r + low) * scale²."""
     value = polynomial(r, coefficients("exp", r))
     return value.fma(low, value) * scale * scale

@@ -8,24 +8,14 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import TYPE_CHECKING
 
-from ..types import F32
-from .formats import (
-    coefficients,
-    format_of,
-    in_double,
-    polynomial,
-    two_product,
-    two_sum,
-    with_sign_of,
-)
-
-if TYPE_CHECKING:
-    from ..expr import Expr
+from ..ir.types import F32
+from .double_double import two_product, two_sum
+from .formats import coefficients, format_of, in_double, polynomial, with_sign_of
+from .term import Term
 
 
-def split(x: Expr) -> tuple[Expr, Expr]:
+def split(x: Term) -> tuple[Term, Term]:
     """e and f, both floats, with x = 2^e * (1 + f); x positive and finite, else meaningless."""
     row = format_of(x)
     tiny = x < row.smallest
@@ -46,13 +36,13 @@ def _bits(number: float, double: bool = False) -> int:
     return bits
 
 
-def specials(x: Expr, value: Expr) -> Expr:
+def specials(x: Term, value: Term) -> Term:
     """`value` where x is finite and positive; -inf at 0, NaN below, x itself at inf and NaN."""
     value = (x < math.inf).where(value, x)
     return (x <= 0.0).where((x < 0.0).where(x.full(math.nan), -math.inf), value)
 
 
-def log(x: Expr) -> Expr:
+def log(x: Term) -> Term:
     """Within 2 ulp."""
     e, f = split(x)
     ln2 = coefficients("ln2", x)
@@ -62,14 +52,14 @@ def log(x: Expr) -> Expr:
     return specials(x, _sum(e, f, log_near(f)))
 
 
-def _sum(e: Expr, f: Expr, low: Expr) -> Expr:
+def _sum(e: Term, f: Term, low: Term) -> Term:
     """e ln 2 + f + low, f64: the product of e with ln 2's leading bits is exact."""
     ln2 = coefficients("ln2", f)[0]
     short = math.floor(ln2 * 2.0**32) / 2.0**32
     return e * short + (f + e.fma(ln2 - short, low))
 
 
-def log_near(f: Expr) -> Expr:
+def log_near(f: Term) -> Term:
     """log(1 + f) - f, f64.
 
     With s = f / (2 + f), log(1 + f) = 2 atanh(s) = f - (f²/2 - s (f²/2 + R)), R = s² * (…).
@@ -81,7 +71,7 @@ def log_near(f: Expr) -> Expr:
     return s * (half + rest) - half
 
 
-def log1p(x: Expr) -> Expr:
+def log1p(x: Term) -> Term:
     """Within 2 ulp: log(u + c) with u = 1 + x rounded and c what that dropped."""
     if x.element == F32:
         return in_double(log1p, x)
@@ -91,7 +81,7 @@ def log1p(x: Expr) -> Expr:
     return with_sign_of(specials(u, value), x)
 
 
-def log2(x: Expr) -> Expr:
+def log2(x: Term) -> Term:
     """Within 2 ulp; exact for powers of two."""
     if x.element == F32:
         e, f = split(x)
@@ -100,7 +90,7 @@ def log2(x: Expr) -> Expr:
     return _to_base(x, "log2e", (1.0, 0.0))
 
 
-def log10(x: Expr) -> Expr:
+def log10(x: Term) -> Term:
     """Within 2 ulp."""
     if x.element == F32:
         return in_double(log10, x)
@@ -108,7 +98,7 @@ def log10(x: Expr) -> Expr:
     return _to_base(x, "log10e", (high, low))
 
 
-def _to_base(x: Expr, name: str, of_two: tuple[float, float]) -> Expr:
+def _to_base(x: Term, name: str, of_two: tuple[float, float]) -> Term:
     """e * log_b 2 + log(1 + f) * log_b e in double-double, f64."""
     e, f = split(x)
     factor = coefficients(name, x)

@@ -8,20 +8,17 @@ method on log(erfc(y)) = log(q), whose derivatives are simple, triples them.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from ..types import F32
+from ..ir.types import F32
 from .error_function import erfcx_beyond_half
 from .formats import coefficients, in_double, polynomial, with_sign_of
 from .logarithm import log
-
-if TYPE_CHECKING:
-    from ..expr import Expr
+from .term import Term
 
 ROOT = 2.0 / math.sqrt(math.pi)
 
 
-def erfinv(x: Expr) -> Expr:
+def erfinv(x: Term) -> Term:
     """The number whose erf is x, within 6 ulp; infinite at 1, NaN beyond."""
     if x.element == F32:
         return in_double(erfinv, x)
@@ -31,7 +28,7 @@ def erfinv(x: Expr) -> Expr:
     return middle.where(_middle(x), with_sign_of(far, x))
 
 
-def erfcinv(x: Expr) -> Expr:
+def erfcinv(x: Term) -> Term:
     """The number whose erfc is x, within 6 ulp; infinite at 0 and 2, NaN outside."""
     if x.element == F32:
         return in_double(erfcinv, x)
@@ -42,19 +39,19 @@ def erfcinv(x: Expr) -> Expr:
     return middle.where(_middle(1.0 - x), upper.where(-far, far))
 
 
-def normcdfinv(x: Expr) -> Expr:
+def normcdfinv(x: Term) -> Term:
     """The number whose normcdf is x, within 6 ulp."""
     if x.element == F32:
         return in_double(normcdfinv, x)
     return erfcinv(x * 2.0) * -math.sqrt(2.0)
 
 
-def _middle(x: Expr) -> Expr:
+def _middle(x: Term) -> Term:
     """erfinv of |x| <= 1/2."""
     return x * polynomial(x * x, coefficients("erfinv", x))
 
 
-def _tail(q: Expr) -> Expr:
+def _tail(q: Term) -> Term:
     """The y >= 0.47 with erfc(y) = q, of q in (0, 1/2]; inf of 0, NaN below."""
     logarithm = log(q)
     w = (-logarithm).sqrt()

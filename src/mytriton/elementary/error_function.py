@@ -7,20 +7,17 @@ One idea: erfcx(x) = exp(x²) erfc(x) varies so little on [1/2, inf) that one po
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from ..types import F32
+from ..ir.types import F32
+from .double_double import two_product
 from .exponential import exp_inside, exp_sum
-from .formats import coefficients, in_double, polynomial, two_product, with_sign
-
-if TYPE_CHECKING:
-    from ..expr import Expr
-
+from .formats import coefficients, in_double, polynomial, with_sign
+from .term import Term
 
 _ROOT_HALF = math.sqrt(0.5)
 
 
-def erf(x: Expr) -> Expr:
+def erf(x: Term) -> Term:
     """Within 2 ulp: x + x*p(x²) below 1; above, 1 - exp(q(|x|)) (f32), 1 - exp(-x²) erfcx(|x|)."""
     size = x.abs()
     near = x.fma(polynomial(x * x, coefficients("erf", x)), x)
@@ -33,7 +30,7 @@ def erf(x: Expr) -> Expr:
     return (size < 1.0).where(near, with_sign(1.0 - small, x))
 
 
-def erfc(x: Expr) -> Expr:
+def erfc(x: Term) -> Term:
     """Within 5 ulp: 1 - erf(x) below 1/2, exp(-x²) erfcx(x) above."""
     if x.element == F32:
         return in_double(erfc, x)
@@ -46,13 +43,13 @@ def erfc(x: Expr) -> Expr:
     return (size < 0.5).where(near, far)
 
 
-def erfcx_beyond_half(x: Expr) -> Expr:
+def erfcx_beyond_half(x: Term) -> Term:
     """exp(x²) erfc(x) for x >= 1/2, f64: a polynomial in (x - 4) / (x + 4) divided by 1 + 2x."""
     t = 1.0 - 8.0 / (x + 4.0)
     return polynomial(t, coefficients("erfcx", x)) / (x * 2.0 + 1.0)
 
 
-def erfcx(x: Expr) -> Expr:
+def erfcx(x: Term) -> Term:
     """exp(x²) erfc(x) within 5 ulp."""
     if x.element == F32:
         return in_double(erfcx, x)
@@ -65,7 +62,7 @@ def erfcx(x: Expr) -> Expr:
     return (size < 0.5).where(near, far)
 
 
-def normcdf(x: Expr) -> Expr:
+def normcdf(x: Term) -> Term:
     """erfc(-x / sqrt 2) / 2, the square of x taken before the division; within 5 ulp."""
     if x.element == F32:
         return in_double(normcdf, x)

@@ -11,57 +11,54 @@ or 1e-15 / sqrt(x).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from ..types import F32
+from ..ir.types import F32
 from .exponential import exp_inside
 from .formats import coefficients, in_double, polynomial, with_sign_of
 from .logarithm import log
+from .term import Term
 from .trigonometric import cos, sin
-
-if TYPE_CHECKING:
-    from ..expr import Expr
 
 TWO_OVER_PI = 2 / math.pi
 
 
-def j0(x: Expr) -> Expr:
+def j0(x: Term) -> Term:
     """The first kind, order 0."""
     return in_double(j0, x) if x.element == F32 else _first(x, 0)
 
 
-def j1(x: Expr) -> Expr:
+def j1(x: Term) -> Term:
     """The first kind, order 1."""
     return in_double(j1, x) if x.element == F32 else _first(x, 1)
 
 
-def y0(x: Expr) -> Expr:
+def y0(x: Term) -> Term:
     """The second kind, order 0; -inf at 0, NaN below."""
     return in_double(y0, x) if x.element == F32 else _second(x, 0)
 
 
-def y1(x: Expr) -> Expr:
+def y1(x: Term) -> Term:
     """The second kind, order 1; -inf at 0, NaN below."""
     return in_double(y1, x) if x.element == F32 else _second(x, 1)
 
 
-def cyl_bessel_i0(x: Expr) -> Expr:
+def cyl_bessel_i0(x: Term) -> Term:
     """The modified function, order 0, within 6 ulp."""
     return in_double(cyl_bessel_i0, x) if x.element == F32 else _modified(x, 0)
 
 
-def cyl_bessel_i1(x: Expr) -> Expr:
+def cyl_bessel_i1(x: Term) -> Term:
     """The modified function, order 1, within 6 ulp."""
     return in_double(cyl_bessel_i1, x) if x.element == F32 else _modified(x, 1)
 
 
-def _near(x: Expr, kind: str, order: int) -> Expr:
+def _near(x: Term, kind: str, order: int) -> Term:
     """The polynomial part of J or Y for x up to 8."""
     value = polynomial((x * x).fma(1 / 32, -1.0), coefficients(f"{kind}{order}", x))
     return value * x if order else value
 
 
-def _far(x: Expr, order: int) -> tuple[Expr, Expr]:
+def _far(x: Term, order: int) -> tuple[Term, Term]:
     """J and Y for x >= 8."""
     v = 64.0 / (x * x)
     p = polynomial(v, coefficients(f"bessel_p{order}", x))
@@ -72,7 +69,7 @@ def _far(x: Expr, order: int) -> tuple[Expr, Expr]:
     return size * (p * cosine - q * sine), size * (p * sine + q * cosine)
 
 
-def _first(x: Expr, order: int) -> Expr:
+def _first(x: Term, order: int) -> Term:
     size = x.abs()
     small = size <= 8.0
     far, _ = _far(small.where(8.0, size), order)
@@ -81,12 +78,12 @@ def _first(x: Expr, order: int) -> Expr:
     return value if order == 0 else (x < 0.0).where(-value, with_zero(value, x))
 
 
-def with_zero(value: Expr, x: Expr) -> Expr:
+def with_zero(value: Term, x: Term) -> Term:
     """The value with x's sign where it is zero."""
     return value.eq(0.0).where(with_sign_of(value, x), value)
 
 
-def _second(x: Expr, order: int) -> Expr:
+def _second(x: Term, order: int) -> Term:
     small = x <= 8.0
     _, far = _far(small.where(8.0, x), order)
     far = x.eq(math.inf).where(0.0, far)
@@ -98,7 +95,7 @@ def _second(x: Expr, order: int) -> Expr:
     return (x < 0.0).where(math.nan, small.where(near, far))
 
 
-def _modified(x: Expr, order: int) -> Expr:
+def _modified(x: Term, order: int) -> Term:
     size = x.abs()
     small = size <= 8.0
     inside = small.where(size, 8.0)

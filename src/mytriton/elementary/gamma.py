@@ -8,30 +8,20 @@ is kept as a sum of two floats, since the exponential magnifies its error.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from ..types import F32
+from ..ir.types import F32
+from .double_double import two_product, two_sum
 from .exponential import exp_sum
-from .formats import (
-    coefficients,
-    in_double,
-    is_negative,
-    polynomial,
-    two_product,
-    two_sum,
-    with_sign,
-)
+from .formats import coefficients, in_double, is_negative, polynomial, with_sign
 from .logarithm import log
 from .power import log_sum
+from .term import Term
 from .trigonometric import sinpi
 
-if TYPE_CHECKING:
-    from ..expr import Expr
-
-Pair = tuple["Expr", "Expr"]
+Pair = tuple[Term, Term]
 
 
-def tgamma(x: Expr) -> Expr:
+def tgamma(x: Term) -> Term:
     """Within 10 ulp; NaN at negative whole numbers, infinite at 0 with its sign.
 
     Below 0: gamma(x) = -pi / (x sin(pi x) gamma(-x)).
@@ -53,7 +43,7 @@ def tgamma(x: Expr) -> Expr:
     return tiny.where(1.0 / x, value)
 
 
-def _parts(x: Expr) -> tuple[Pair, Expr]:
+def _parts(x: Term) -> tuple[Pair, Term]:
     """log gamma(z) as a sum of two and x (x+1) … (x+7), or 1 where z = x, for x >= 0."""
     shifted = x < 8.0
     moved, dropped = two_sum(x, x.full(8.0))
@@ -67,7 +57,7 @@ def _parts(x: Expr) -> tuple[Pair, Expr]:
     return _stirling(z, z_low), shifted.where(product + low, 1.0)
 
 
-def _stirling(z: Expr, z_low: Expr) -> Pair:
+def _stirling(z: Term, z_low: Term) -> Pair:
     """log gamma(z + z_low) for z >= 8."""
     inverse = 1.0 / z
     series = inverse * polynomial(inverse * inverse, coefficients("stirling", z))
@@ -81,7 +71,7 @@ def _stirling(z: Expr, z_low: Expr) -> Pair:
     return two_sum(total, rest + more + error + (series + constant_low) - z_low * 0.5 * inverse)
 
 
-def lgamma(x: Expr) -> Expr:
+def lgamma(x: Term) -> Term:
     """log |gamma(x)|; infinite at 0 and negative whole numbers.
 
     Within 5 ulp above 0; below, where it has zeros, within 1e-14 or a few ulp.
@@ -97,7 +87,7 @@ def lgamma(x: Expr) -> Expr:
     return size.eq(math.inf).where(math.inf, value)
 
 
-def _log_gamma(x: Expr) -> Expr:
+def _log_gamma(x: Term) -> Term:
     """Of x >= 0: near its zeros at 1 and 2, d p(d), where d + 2 is x shifted."""
     small, low = x < 0.5, x < 1.5
     d = small.where(x, low.where(x - 1.0, x - 2.0))

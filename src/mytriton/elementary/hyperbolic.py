@@ -7,25 +7,22 @@ for the inverses.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from ..types import F32
+from ..ir.types import F32
 from .exponential import expm1_parts, halved_exp
 from .formats import clamp, coefficients, in_double, with_sign, with_sign_of
 from .logarithm import log, log1p
-
-if TYPE_CHECKING:
-    from ..expr import Expr
+from .term import Term
 
 
-def expm1(x: Expr) -> Expr:
+def expm1(x: Term) -> Term:
     """Within 1 ulp; -1 below about -38 (f32: -18)."""
     low, high = (-18.0, 88.9) if x.element == F32 else (-40.0, 709.9)
     total, rest = expm1_parts(clamp(x, low, high))
     return with_sign_of((total + rest) * 2.0, x)
 
 
-def sinh(x: Expr) -> Expr:
+def sinh(x: Term) -> Term:
     """Within 2 ulp: h + h / (2h + 1) with h = expm1(|x|) / 2 below 20, exp(|x|) / 2 above."""
     if x.element == F32:
         return in_double(sinh, x)
@@ -36,7 +33,7 @@ def sinh(x: Expr) -> Expr:
     return with_sign((size > 22.0).where(far, near), x)
 
 
-def cosh(x: Expr) -> Expr:
+def cosh(x: Term) -> Term:
     """Within 2 ulp: h + 1 / (4h) with h = exp(|x|) / 2."""
     if x.element == F32:
         return in_double(cosh, x)
@@ -45,7 +42,7 @@ def cosh(x: Expr) -> Expr:
     return half + 0.25 / half
 
 
-def asinh(x: Expr) -> Expr:
+def asinh(x: Term) -> Term:
     """Within 3 ulp: log1p(a + a² / (1 + sqrt(1 + a²))), log(a) + ln 2 where a² could overflow."""
     if x.element == F32:
         return in_double(asinh, x)
@@ -57,7 +54,7 @@ def asinh(x: Expr) -> Expr:
     return with_sign_of(big.where(log(size) + coefficients("ln2", x)[0], near), x)
 
 
-def acosh(x: Expr) -> Expr:
+def acosh(x: Term) -> Term:
     """Within 3 ulp: log1p(t + sqrt(2t + t²)) with t = x - 1; NaN below 1."""
     if x.element == F32:
         return in_double(acosh, x)
@@ -68,7 +65,7 @@ def acosh(x: Expr) -> Expr:
     return (x < 1.0).where(math.nan, value)
 
 
-def atanh(x: Expr) -> Expr:
+def atanh(x: Term) -> Term:
     """Within 3 ulp: log1p(2a / (1 - a)) / 2; infinite at 1, NaN beyond."""
     if x.element == F32:
         return in_double(atanh, x)

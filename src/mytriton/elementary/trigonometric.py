@@ -12,28 +12,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from functools import cache
 
-from ..types import F32, F64, I64, U32, U64
+from ..ir.types import F32, F64, I64, U32, U64
+from .double_double import two_product, two_sum
 from .formats import (
     coefficients,
     format_of,
     in_double,
+    lines_of,
     negate_if,
     odd,
     polynomial,
-    two_product,
-    two_sum,
     with_sign,
 )
-from .integers import multiply_high
-from .words import PADDING, two_over_pi_words
+from .integers import umulhi
+from .term import Term
 
-if TYPE_CHECKING:
-    from ..expr import Expr
+PADDING = 24
+"""Zero bits before the binary point of 2/pi, so that every position asked for is inside."""
 
 
-def sin(x: Expr) -> Expr:
+@cache
+def two_over_pi_words() -> tuple[int, ...]:
+    """19 words of 64 bits: PADDING zero bits, then the binary digits of 2/pi."""
+    return tuple(int(line, 16) for line in lines_of("two_over_pi.txt"))
+
+
+def sin(x: Term) -> Term:
     """Within 2 ulp for every x; NaN at infinity."""
     quarter, sine, cosine = _both(x)
     value = ((quarter & 1).eq(0)).where(sine, cosine)
@@ -42,7 +48,7 @@ def sin(x: Expr) -> Expr:
     return negate_if(value, sign)
 
 
-def cos(x: Expr) -> Expr:
+def cos(x: Term) -> Term:
     """Within 2 ulp for every x; NaN at infinity."""
     quarter, sine, cosine = _both(x)
     value = ((quarter & 1).eq(0)).where(cosine, sine)
@@ -50,7 +56,7 @@ def cos(x: Expr) -> Expr:
     return negate_if(value, sign)
 
 
-def tan(x: Expr) -> Expr:
+def tan(x: Term) -> Term:
     """Within 2 ulp for every x; NaN at infinity."""
     if x.element == F32:
         wide = x.to(F64)
@@ -61,12 +67,12 @@ def tan(x: Expr) -> Expr:
     return negate_if(_ratio(quarter, sine, cosine), x.bits(U64))
 
 
-def _ratio(quarter: Expr, sine: Expr, cosine: Expr) -> Expr:
+def _ratio(quarter: Term, sine: Term, cosine: Term) -> Term:
     even = (quarter & 1).eq(0)
     return even.where(sine, -cosine) / even.where(cosine, sine)
 
 
-def sinpi(x: Expr) -> Expr:
+def sinpi(x: Term) -> Term:
     """sin(pi x) within 2 ulp, exact at multiples of 1/2, where 0 has x's sign."""
     if x.element == F32:
         return in_double(sinpi, x)
@@ -76,7 +82,7 @@ def sinpi(x: Expr) -> Expr:
     return value.eq(0.0).where(with_sign(x.full(0.0), x), value)
 
 
-def cospi(x: Expr) -> Expr:
+def cospi(x: Term) -> Term:
     """cos(pi x) within 2 ulp, exact at multiples of 1/2."""
     if x.element == F32:
         return in_double(cospi, x)
@@ -85,7 +91,7 @@ def cospi(x: Expr) -> Expr:
     return negate_if(even.where(cosine, sine), (quarter + 1) << 62) + 0.0
 
 
-def _half_turns(x: Expr) -> tuple[Expr, Expr, Expr]:
+def _half_turns(x: Term) -> tuple[Term, Term, Term]:
     """x modulo 2 in quarter turns, sine and cosine of the rest, f64."""
     inside = x - (x * 0.5).rint() * 2.0
     magic = format_of(x).magic
@@ -96,7 +102,7 @@ def _half_turns(x: Expr) -> tuple[Expr, Expr, Expr]:
     return t.bits(U64), *_polynomials(r, rest.fma(low, error))
 
 
-def _both(x: Expr) -> tuple[Expr, Expr, Expr]:
+def _both(x: Term) -> tuple[Term, Term, Term]:
     """The quarter turns nearest to |x| (low bits of their count), sine and cosine of the rest."""
     if x.element == F32:
         quarter, r = reduce_single(x.abs().to(F64))
@@ -105,7 +111,7 @@ def _both(x: Expr) -> tuple[Expr, Expr, Expr]:
     return quarter, *_polynomials(r, low)
 
 
-def _polynomials(r: Expr, low: Expr | None) -> tuple[Expr, Expr]:
+def _polynomials(r: Term, low: Term | None) -> tuple[Term, Term]:
     """sin and cos of r + low, |r| <= pi/4; low is too small to be more than a correction."""
     u = r * r
     if low is None:
@@ -121,7 +127,7 @@ BOUNDS = (48, 68, 88, 108)
 """Powers of two at which f32's reduction drops more of the leading bits of 2/pi."""
 
 
-def reduce_single(x: Expr) -> tuple[Expr, Expr]:
+def reduce_single(x: Term) -> tuple[Term, Term]:
     """Quarter turns (U64, low bits) and the angle left, of x >= 0, an f32 held in f64."""
     high, low = (x.full(part) for part in coefficients("two_over_pi", x)[:2])
     for bound in BOUNDS:
@@ -134,7 +140,7 @@ def reduce_single(x: Expr) -> tuple[Expr, Expr]:
     return t.bits(U64), turns * coefficients("half_pi", x)[0]
 
 
-def _reduce_double(x: Expr) -> tuple[Expr, Expr, Expr]:
+def _reduce_double(x: Term) -> tuple[Term, Term, Term]:
     """Quarter turns (U64, low bits) and the angle left as a sum of two, of x >= 0."""
     near = _reduce_near(x)
     far = _reduce_far(x)
@@ -146,7 +152,7 @@ def _reduce_double(x: Expr) -> tuple[Expr, Expr, Expr]:
     )
 
 
-def _reduce_near(x: Expr) -> tuple[Expr, Expr, Expr]:
+def _reduce_near(x: Term) -> tuple[Term, Term, Term]:
     magic = format_of(x).magic
     first, second, third = coefficients("half_pi", x)
     t = x.fma(coefficients("two_over_pi", x)[0], magic)
@@ -157,16 +163,16 @@ def _reduce_near(x: Expr) -> tuple[Expr, Expr, Expr]:
     return t.bits(U64), r, n.fma(-third, low - error)
 
 
-def _reduce_far(x: Expr) -> tuple[Expr, Expr, Expr]:
+def _reduce_far(x: Term) -> tuple[Term, Term, Term]:
     """By integers: mantissa times window modulo 2^192 counts 2^-190 of a quarter turn."""
     bits = x.bits(U64)
     mantissa = (bits & ((1 << 52) - 1)) | (1 << 52)
     position = (bits >> 52) - (1023 + 52 + 2 - PADDING)
     first, second, third = _window(position)
     product = mantissa * second
-    middle = product + multiply_high(mantissa, third)
+    middle = product + umulhi(mantissa, third)
     carry = (middle < product).where(middle.full(1), 0)
-    top = mantissa * first + multiply_high(mantissa, second) + carry
+    top = mantissa * first + umulhi(mantissa, second) + carry
     quarter = (top + (1 << 61)) >> 62
     turns, low = _fraction((top - (quarter << 62)).to(I64), middle)
     pi, pi_low, _ = coefficients("half_pi", x)
@@ -175,7 +181,7 @@ def _reduce_far(x: Expr) -> tuple[Expr, Expr, Expr]:
     return quarter, (x < math.inf).where(r, math.nan), error
 
 
-def _fraction(top: Expr, middle: Expr) -> tuple[Expr, Expr]:
+def _fraction(top: Term, middle: Term) -> tuple[Term, Term]:
     """top * 2^-62 + middle * 2^-126 as a sum of two floats."""
     mask = (1 << 32) - 1
     parts = ((top >> 32, 30), (top & mask, 62), (middle >> 32, 94), (middle & mask, 126))
@@ -186,9 +192,9 @@ def _fraction(top: Expr, middle: Expr) -> tuple[Expr, Expr]:
     return total, ((high - total) + small) + low
 
 
-def _window(position: Expr) -> tuple[Expr, Expr, Expr]:
+def _window(position: Term) -> tuple[Term, Term, Term]:
     """The 192 bits from this position on in the words of 2/pi, most significant first."""
-    words: Sequence[Expr] = [position.of(word) for word in two_over_pi_words()]
+    words: Sequence[Term] = [position.of(word) for word in two_over_pi_words()]
     for step in (8, 4, 2, 1):
         chosen = (position & step * 64).ne(0)
         count = 4 + step - 1

@@ -7,9 +7,9 @@ logarithm is computed as a sum of two floats with some 65 bits right.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from ..types import F32, F64
+from ..ir.types import F32, F64
+from .double_double import two_product, two_sum
 from .exponential import exp2, exp_sum
 from .formats import (
     coefficients,
@@ -18,17 +18,13 @@ from .formats import (
     negate_if,
     polynomial,
     power_of_two,
-    two_product,
-    two_sum,
     with_sign,
 )
 from .logarithm import log2, split
-
-if TYPE_CHECKING:
-    from ..expr import Expr
+from .term import Term
 
 
-def pow(x: Expr, y: Expr) -> Expr:
+def pow(x: Term, y: Term) -> Term:
     """Within 2 ulp; signs, zeros and infinities as C's pow has them."""
     if x.element == F32:
         return _special_powers(x, y, exp2(log2(x.abs().to(F64)) * y.to(F64)).to(F32))
@@ -43,7 +39,7 @@ def pow(x: Expr, y: Expr) -> Expr:
     return _special_powers(x, y, limit.where(at_end, value))
 
 
-def _special_powers(x: Expr, y: Expr, value: Expr) -> Expr:
+def _special_powers(x: Term, y: Term, value: Term) -> Term:
     """The value for |x|, with the sign that x and an odd y give, and C's exceptions."""
     size = x.abs()
     whole = y.rint().eq(y)
@@ -58,7 +54,7 @@ def _special_powers(x: Expr, y: Expr, value: Expr) -> Expr:
     return one.where(1.0, value)
 
 
-def log_sum(x: Expr) -> tuple[Expr, Expr]:
+def log_sum(x: Term) -> tuple[Term, Term]:
     """log x as a sum of two floats, f64: 2 s + s³ (2/3 + …) with all but the last part in two.
 
     s = f / (2 + f); its square times 2/3 is at most 2^-6 of the result, the rest 2^-12.
@@ -87,7 +83,7 @@ def log_sum(x: Expr) -> tuple[Expr, Expr]:
     return two_sum(total, dropped + low)
 
 
-def cbrt(x: Expr) -> Expr:
+def cbrt(x: Term) -> Term:
     """Within 1 ulp: x = m 8^k, a polynomial for the root of m, twice improved by Halley's step."""
     if x.element == F32:
         return in_double(cbrt, x)
@@ -106,12 +102,12 @@ def cbrt(x: Expr) -> Expr:
     return plain.where(value, x)
 
 
-def rcbrt(x: Expr) -> Expr:
+def rcbrt(x: Term) -> Term:
     """1 / cbrt(x), within 2 ulp."""
     return in_double(rcbrt, x) if x.element == F32 else 1.0 / cbrt(x)
 
 
-def hypot(x: Expr, y: Expr) -> Expr:
+def hypot(x: Term, y: Term) -> Term:
     """Within 1 ulp: sqrt(x² + y²) with the squares' errors; infinite if either is, even by NaN."""
     if x.element == F32:
         return in_double(hypot, x, y)
@@ -131,6 +127,6 @@ def hypot(x: Expr, y: Expr) -> Expr:
     return infinite.where(math.inf, value)
 
 
-def rhypot(x: Expr, y: Expr) -> Expr:
+def rhypot(x: Term, y: Term) -> Term:
     """1 / hypot(x, y), within 2 ulp."""
     return in_double(rhypot, x, y) if x.element == F32 else 1.0 / hypot(x, y)
