@@ -113,3 +113,70 @@ def test_blocks_that_a_loop_moves(turns):
     lane = np.arange(48)
     expected = sum((x[lane + 9 * t] * (lane + 3 * t) for t in range(turns)), x[lane + 9 * turns])
     np.testing.assert_array_equal(out, expected)
+
+
+@triton.jit
+def alias_kernel(table, x, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    p = tl.load(table).to(tl.pointer_type(tl.float32)) + i
+    before = tl.load(p)
+    tl.store(x + i, before + 1)
+    tl.store(out + i, tl.load(p))
+
+
+@triton.jit
+def scalar_alias_kernel(table, x, out, B: tl.constexpr):
+    p = tl.load(table).to(tl.pointer_type(tl.float32))
+    before = tl.load(p)
+    tl.store(x, before + 1)
+    tl.store(out, tl.load(p))
+
+
+@triton.jit
+def number_alias_kernel(address: tl.int64, x, out, B: tl.constexpr):
+    p = address.to(tl.pointer_type(tl.float32))
+    before = tl.load(p)
+    tl.store(x, before + 1)
+    tl.store(out, tl.load(p))
+
+
+@pytest.mark.parametrize("target", ["interpret", "cpu"])
+@pytest.mark.parametrize("kernel", [alias_kernel, scalar_alias_kernel, number_alias_kernel])
+def test_an_address_from_elsewhere_may_be_an_arguments(kernel, target):
+    x, out = np.arange(5, 37, dtype=np.float32), np.zeros(32, np.float32)
+    expected = x + 1
+    table = x.ctypes.data if kernel is number_alias_kernel else np.array([x.ctypes.data])
+    kernel[(1,)](table, x, out, B=32, target=target)
+    count = 32 if kernel is alias_kernel else 1
+    np.testing.assert_array_equal(out[:count], expected[:count])
+    np.testing.assert_array_equal(x[:count], expected[:count])
+
+
+@triton.jit
+def names_kernel(dummy, größe, 出力, arena, job, never, B: tl.constexpr):
+    start, entry = tl.arange(0, B), tl.load(dummy)
+    tl.store(出力 + start, entry + start, mask=start < größe)
+    tl.store(arena, entry + größe, mask=größe > job)
+    tl.store(dummy, 77, mask=größe > 100)
+    tl.store(never, 78, mask=größe > 100)
+
+
+@pytest.mark.parametrize("target", ["interpret", "cpu"])
+def test_parameters_may_have_any_name(target):
+    dummy, out, arena, never = (np.full(16, 3, np.int32) for _ in range(4))
+    names_kernel[(1,)](dummy, 5, out, arena, 4, never, B=16, target=target)
+    assert dummy.tolist() == never.tolist() == [3] * 16
+    assert out.tolist() == [3, 4, 5, 6, 7] + [3] * 11
+    assert arena.tolist() == [8] + [3] * 15
+
+
+@triton.jit
+def größer(x, out, B: tl.constexpr):
+    é = tl.arange(0, B)
+    tl.store(out + é, tl.load(x + é) + 1)
+
+
+def test_a_kernel_may_have_any_name():
+    x, out = np.arange(16, dtype=np.float32), np.zeros(16, np.float32)
+    größer[(1,)](x, out, B=16, target="cpu")
+    np.testing.assert_array_equal(out, x + 1)

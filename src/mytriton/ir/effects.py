@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from .nodes import Op, Operand, Param, Region, Value, walk
 from .ops import Effect
+from .types import PointerType, element_of
 
 
 def effect(op: Op) -> Effect:
@@ -45,6 +46,21 @@ def is_waiting(op: Op) -> bool:
     if any(map(touches, walk(op.regions[0]))):
         return True
     return any(is_meeting(inner) for region in op.regions for inner in walk(region))
+
+
+def leads_elsewhere(op: Op) -> bool:
+    """Whether the op makes pointers that come from no argument: out of memory, or from ints."""
+    if not any(isinstance(element_of(ty), PointerType) for ty in op.types):
+        return False
+    if op.name in ("cast", "bitcast"):
+        (operand,) = op.operands
+        return operand is None or not isinstance(element_of(operand.ty), PointerType)
+    return touches(op)
+
+
+def makes_pointers(region: Region) -> bool:
+    """Whether the code gets pointers from elsewhere than its arguments."""
+    return any(map(leads_elsewhere, walk(region)))
 
 
 class Effects(dict[Op, Effect]):

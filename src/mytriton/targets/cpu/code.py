@@ -76,11 +76,17 @@ class Code:
 
 @dataclass
 class Names:
-    """Fresh names: the hint itself the first time, then with a number."""
+    """Fresh names: the hint itself the first time, then with a number.
+
+    What LLVM does not take in a name (Python takes letters of every script) is written as its code
+    point.
+    """
 
     used: dict[str, int] = field(default_factory=dict)
 
     def fresh(self, hint: str) -> str:
+        if not hint.isascii():
+            hint = "".join(c if c.isascii() else f".u{ord(c):x}" for c in hint)
         count = self.used.get(hint, 0)
         self.used[hint] = count + 1
         if not count:

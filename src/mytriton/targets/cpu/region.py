@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from ...ir.effects import makes_pointers
 from ...ir.nodes import Function, Op, Operand, Param, Region, Value
 from ...ir.types import Element, element_of, shape_of
 from . import access
@@ -173,11 +174,13 @@ WHOLE: dict[str, Callable[[FunctionEmitter, Code, Op], None]] = {}
 def bind_params(emitter: FunctionEmitter) -> list[str]:
     """Names the function's parameters; returns their declarations."""
     declared = []
+    elsewhere = makes_pointers(emitter.function.body)  # they may point into an argument's memory
+    distinct = not emitter.aliases.overlap and not elsewhere
     for param in emitter.function.params:
         element = element_of(param.ty)
         name = emitter.writer.names.fresh(param.name)
         type_ = register(element)
-        alone = " noalias" if type_ == "ptr" and not emitter.aliases.overlap else ""
+        alone = " noalias" if type_ == "ptr" and distinct else ""
         emitter.writer.scalars[param] = Reg(f"%{name}", type_)
         declared.append(f"{type_}{alone} %{name}")
     return declared

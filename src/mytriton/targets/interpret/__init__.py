@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from ...ir.effects import makes_pointers
 from ...ir.nodes import Function, Param, Value, walk
 from ...ir.numeric import Array, canonical, held_dtype
 from ...ir.types import ScalarType
 from ..memory import Argument, Buffer
 from .memory import Index, Memory
-from .program import MEANINGS, Launch, Program, makes_pointers
+from .program import MEANINGS, Launch, Program
 from .turns import Turns
 
 __all__ = ["MEANINGS", "run"]

@@ -16,7 +16,7 @@ from typing import Any
 
 from ...frontend import trace
 from ...ir.build import Builder, using
-from ...ir.effects import is_meeting
+from ...ir.effects import is_meeting, leads_elsewhere, makes_pointers
 from ...ir.nodes import Op, Operand, Param, Region, Value
 from ...ir.numeric import Array
 from ...ir.ops import Row
@@ -26,9 +26,8 @@ from ...language.tensor import tensor
 from ..memory import Argument, Buffer
 from ..show import show_typed
 from . import every, hold
-from .effects import leads_elsewhere
 from .memory import Index, Memory
-from .program import Launch, Program, makes_pointers
+from .program import Launch, Program
 from .turns import Turns
 
 PATIENCE = 20_000

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import KernelAssertionError
-from ...ir.effects import touches
 from ...ir.fold import evaluate
 from ...ir.nodes import Op
 from ...ir.numeric import Array, decode, encode, held_dtype, memory_dtype
 from ...ir.ops import TABLE
 from ...ir.structural import ATOMIC_ROWS, pointee
-from ...ir.types import Element, PointerType, element_of
+from ...ir.types import Element
 from ..show import show
 from .blocks import Arrays, Meaning, operand_type
 from .memory import Lanes
@@ -146,14 +145,6 @@ def _assume(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
 def _barrier(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
     """Nothing: a program's ops happen one after the other for all its lanes."""
     return ()
-
-
-def leads_elsewhere(op: Op) -> bool:
-    """Whether the op makes pointers that come from no argument: out of memory, or from ints."""
-    made = any(isinstance(element_of(ty), PointerType) for ty in op.types)
-    if op.name in ("cast", "bitcast"):
-        return made and not isinstance(element_of(operand_type(op, 0)), PointerType)
-    return made and touches(op)
 
 
 MEANINGS: dict[str, Meaning] = {

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import Where
 from ...ir.fold import evaluate
-from ...ir.nodes import Const, Op, Operand, Param, Region, Value, walk
+from ...ir.nodes import Const, Op, Operand, Param, Region, Value
 from ...ir.numeric import Array
 from ...ir.types import element_of
 from . import blocks, combine, control, effects
@@ -95,8 +95,3 @@ class Program:
         """Lets the other programs run; see `Turns.pause`."""
         if self.launch.turns is not None:
             self.launch.turns.pause(self.index, where, same)
-
-
-def makes_pointers(region: Region) -> bool:
-    """Whether the code gets pointers from elsewhere than its arguments."""
-    return any(effects.leads_elsewhere(op) for op in walk(region))
