@@ -13,10 +13,15 @@ import sys
 from dataclasses import dataclass
 from types import FrameType
 
-PACKAGE = os.path.dirname(__file__)
+PACKAGE = os.path.dirname(__file__) + os.sep
 TRACE_ENTRY = "trace_entry"
 """Name of the one function of this package below which every frame outside the package is kernel
 code."""
+
+
+def is_user_code(filename: str) -> bool:
+    """Whether code of that file is the user's rather than this package's own."""
+    return not filename.startswith(PACKAGE)
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ def user_stack() -> Where:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if not code.co_filename.startswith(PACKAGE):
+        if is_user_code(code.co_filename):
             frames.append(Location(code.co_filename, frame.f_lineno, code.co_name))
         elif code.co_name == TRACE_ENTRY:
             return tuple(frames)

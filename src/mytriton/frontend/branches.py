@@ -17,7 +17,8 @@ from ..ir.nodes import Operand, Region
 from ..ir.ops import RegionKind
 from ..language import semantics
 from ..language.tensor import tensor
-from .carry import (
+from .jumps import RESULT, RETURNED
+from .pytree import (
     UNBOUND,
     Tree,
     Undefined,
@@ -29,7 +30,6 @@ from .carry import (
     type_name,
     zero_like,
 )
-from .exits import RESULT, RETURNED
 
 if TYPE_CHECKING:
     from .rewrite import Site

@@ -23,11 +23,11 @@ from ..language.loops import condition as advised_condition
 from ..language.loops import range as advised_range
 from ..language.tensor import tensor
 from .branches import Branches
-from .calls import BUILTINS
-from .carry import UNBOUND, Undefined
+from .builtins import BUILTINS
 from .loops import KernelFor, KernelWhile, PythonLoop
+from .pytree import UNBOUND, Undefined
 from .rewrite import Site
-from .trace import now_or_later
+from .signature import constexpr_argument
 
 PLAIN = (bool, int, float, str, tuple, type(None), TypeQueries)
 """What a constexpr may hold, beside functions."""
@@ -215,7 +215,7 @@ class Control:
 
     def constexpr(self, value: Any) -> Any:
         """The value of `name: tl.constexpr = value`; what is known late stays, as in Triton."""
-        return now_or_later(value)
+        return constexpr_argument(value)
 
     def value(self, owner: Any) -> Any:
         """`owner.value`: a constexpr is its plain value here, which holds itself."""

@@ -19,15 +19,15 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from . import calls
-from .exits import place
+from .builtins import BUILTINS as CALLS
+from .jumps import place
 
-BUILTINS = frozenset(function.__name__ for function in calls.BUILTINS)
+BUILTINS = frozenset(function.__name__ for function in CALLS)
 _STATIC_OPERATORS = (ast.Is, ast.IsNot)
 
 
 def is_flag(name: str) -> bool:
-    """Whether the name is a jump flag of `exits.py`."""
+    """Whether the name is a jump flag of `jumps.py`."""
     return name.startswith(("$return", "$break", "$continue"))
 
 

@@ -23,7 +23,8 @@ from ..ir.types import BOOL, U32, U64
 from ..language.semantics import cast, number_as, select
 from ..language.tensor import tensor
 from .branches import snapshot
-from .carry import (
+from .jumps import RESULT
+from .pytree import (
     Tree,
     Undefined,
     conflict,
@@ -35,7 +36,6 @@ from .carry import (
     type_name,
     zero_like,
 )
-from .exits import RESULT
 
 if TYPE_CHECKING:
     from .rewrite import Site

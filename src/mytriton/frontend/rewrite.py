@@ -31,8 +31,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import expressions
-from .exits import RESULT, RETURNED, Exits, assign, exits, place
-from .names import Liveness, bindings, captured, likely, own_names
+from .jumps import RESULT, RETURNED, Exits, assign, exits, place
+from .liveness import Liveness, bindings, captured, likely, own_names
 
 HIDDEN = "$item"
 

@@ -1,115 +1,184 @@
-"""From a Python function to its rewritten twin, made once and kept.
+"""The source text of kernel functions, as it was when they were defined.
 
-One idea: the twin is compiled from the kernel's own file and lines and shares the kernel's globals,
-defaults and closure cells, so it is the same function but for its control flow. A function whose
-source cannot be had is its own twin. Read by `trace.py`.
+Python keeps no text of what it loaded: a file may be edited while a process runs. So `@jit` keeps
+the lines of the file at once (`remember`), and the definition that is parsed from them is compiled
+as it stands and compared with the function's own code before it is used.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import inspect
+import linecache
+import sys
 import textwrap
-from collections.abc import Callable
-from types import CellType, CodeType, FunctionType
-from typing import Any
+from collections.abc import Callable, Iterator
+from dis import opname
+from importlib.machinery import SourceFileLoader
+from types import CodeType, FunctionType
+from typing import Any, Generic, TypeVar
+from weakref import ref
 
 from ..errors import CompileError, Location
-from .control import Control
-from .rewrite import Site, rewrite_function
 
-_TWINS: dict[CodeType, tuple[CodeType, Control] | None] = {}
+T = TypeVar("T")
 
 
-def twin(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with its control flow rewritten."""
-    if not isinstance(function, FunctionType):
-        return function
+class ByCode(Generic[T]):
+    """A mapping from code objects, by identity, that keeps none of them alive.
+
+    Equality of code objects will not do: it ignores the file name.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[int, tuple[ref[CodeType], T]] = {}
+
+    def __contains__(self, code: CodeType) -> bool:
+        return id(code) in self._entries
+
+    def __getitem__(self, code: CodeType) -> T:
+        return self._entries[id(code)][1]
+
+    def __setitem__(self, code: CodeType, value: T) -> None:
+        key = id(code)
+        self._entries[key] = ref(code, lambda _: self._entries.pop(key, None)), value
+
+
+_LINES: ByCode[list[str]] = ByCode()
+
+
+def remember(function: FunctionType) -> None:
+    """Keeps the lines of the function's file as they are now."""
+    _LINES[function.__code__] = _file_lines(function)
+
+
+def _file_lines(function: FunctionType) -> list[str]:
+    file = function.__code__.co_filename
+    linecache.checkcache(file)
+    return linecache.getlines(file, function.__globals__)
+
+
+def _block(function: FunctionType) -> list[str]:
+    """The lines of the function, decorators included; empty where they cannot be had."""
     code = function.__code__
-    if code not in _TWINS:
-        _TWINS[code] = _compile(function)
-    made = _TWINS[code]
-    if made is None:
-        return function
-    new, control = made
-    cells = dict(zip(code.co_freevars, function.__closure__ or ()))
-    closure = tuple(CellType(control) if n == "$ctl" else cells[n] for n in new.co_freevars)
-    result = FunctionType(
-        new, function.__globals__, function.__name__, function.__defaults__, closure
-    )
-    result.__kwdefaults__ = function.__kwdefaults__
-    result.__qualname__ = function.__qualname__
-    return result
-
-
-def definition(function: FunctionType) -> ast.FunctionDef | None:
-    """The function's definition, at its own lines and columns; None where it cannot be had."""
+    lines = _LINES[code] if code in _LINES else _file_lines(function)
     try:
-        lines, start = inspect.getsourcelines(function)
-        indented = lines[0][:1].isspace()
-        text = "".join(["if 1:\n" if indented else "", *lines])
-        tree = ast.parse(text)
-    except (OSError, TypeError, SyntaxError, IndexError):
-        return None
-    node: ast.AST = tree.body[0]
-    if indented and isinstance(node, ast.If):
-        node = node.body[0]
-    if isinstance(node, ast.AsyncFunctionDef) and node.name == function.__name__:
-        where = (Location(function.__code__.co_filename, node.lineno + start - 1, node.name),)
-        raise CompileError("`async def` cannot be a kernel: use a plain `def`", where)
-    if not isinstance(node, ast.FunctionDef) or node.name != function.__name__:
-        return None
-    ast.increment_lineno(node, start - 1 - indented)
-    return node
+        return inspect.getblock(lines[code.co_firstlineno - 1 :])
+    except (IndentationError, SyntaxError):
+        return []
 
 
 def source(function: Callable[..., Any]) -> str:
     """The function's source text without its decorators; empty where it cannot be had."""
-    try:
-        text = textwrap.dedent(inspect.getsource(function))
-    except (OSError, TypeError):
+    if not isinstance(function, FunctionType):
         return ""
+    text = textwrap.dedent("".join(_block(function)))
     at = text.find("def ")
     return text[at:] if at >= 0 else text
 
 
-def _compile(function: FunctionType) -> tuple[CodeType, Control] | None:
-    node = definition(function)
-    if node is None:
+def definition(function: FunctionType) -> ast.FunctionDef | None:
+    """The function's definition, at its own lines and columns; None where it cannot be had.
+
+    Raises CompileError for an `async def`, and where the text is not that of the loaded code.
+    """
+    node = _parse(function)
+    name = function.__code__.co_name
+    if isinstance(node, ast.AsyncFunctionDef) and node.name == name:
+        where = (Location(function.__code__.co_filename, node.lineno, name),)
+        raise CompileError("`async def` cannot be a kernel: use a plain `def`", where)
+    if not isinstance(node, ast.FunctionDef) or node.name != name:
         return None
-    code = function.__code__
-    sites: list[Site] = []
-    new = rewrite_function(node, sites, [0])
-    new.decorator_list = []
-    new.name = "$kernel"  # its own name must stay a global inside it
-    _strip(new.args)
-    names = [*code.co_freevars, "$ctl"]
+    if _loaded_as_text(function) and not _is_text_of(node, function.__code__):
+        where = (Location(function.__code__.co_filename, node.lineno, name),)
+        raise CompileError(
+            f"the source of {name} is not the code that runs: the file was changed after it was"
+            " imported; import it again",
+            where,
+        )
+    return node
+
+
+def _parse(function: FunctionType) -> ast.AST | None:
+    lines = _block(function)
+    indented = "".join(lines[:1])[:1].isspace()
+    try:
+        tree = ast.parse("".join(["if 1:\n" if indented else "", *lines]))
+    except SyntaxError:
+        return None
+    if not tree.body:
+        return None
+    node: ast.AST = tree.body[0]
+    if indented and isinstance(node, ast.If):
+        node = node.body[0]
+    ast.increment_lineno(node, function.__code__.co_firstlineno - 1 - indented)
+    return node
+
+
+def _loaded_as_text(function: FunctionType) -> bool:
+    """Whether Python itself compiled the function from its file: other loaders may change the
+    tree, as pytest's does for `assert`."""
+    module = sys.modules.get(function.__module__)
+    loader = getattr(module, "__loader__", None)
+    return type(loader) is SourceFileLoader and vars(module) is function.__globals__
+
+
+def _is_text_of(node: ast.FunctionDef, code: CodeType) -> bool:
+    """Whether the definition compiles to the code."""
+    if any(name.startswith("_") and "__" in name for name in code.co_names):
+        return True  # maybe mangled by a class around it
+    bare = ast.FunctionDef(node.name, node.args, node.body, [])
+    ast.copy_location(bare, node)
+    made = compile_in(bare, code)
+    return list(_fingerprint(made)) == list(_fingerprint(code))
+
+
+_CALL_FORMS = frozenset({"CACHE", "EXTENDED_ARG", "NOP", "PRECALL", "PUSH_NULL"})
+_WITH_ARGUMENT = frozenset({"BINARY_OP", "COMPARE_OP", "LOAD_CONST", "LOAD_FAST", "STORE_FAST"})
+
+
+def _fingerprint(code: CodeType) -> Iterator[Any]:
+    """What tells the code of one text from that of another: its instructions, but for the form of
+    calls, which depends on whether the module around it imports the name; its names and constants.
+    """
+    for position in range(0, len(code.co_code), 2):
+        name = opname[code.co_code[position]]
+        if name in _WITH_ARGUMENT:
+            yield name, code.co_code[position + 1]
+        elif name not in _CALL_FORMS:
+            yield "LOAD_ATTR" if name == "LOAD_METHOD" else name
+    yield code.co_names
+    yield code.co_varnames
+    yield code.co_freevars
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _fingerprint(constant)
+        else:
+            yield repr(constant)
+
+
+def compile_in(node: ast.FunctionDef, code: CodeType, more_names: tuple[str, ...] = ()) -> CodeType:
+    """The definition compiled for the place of `code`: its file, and its free names (and more) as
+    names of a function around it."""
+    names = [*code.co_freevars, *more_names]
     arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
-    factory = ast.FunctionDef("$factory", arguments, [new], [])
-    if "type_params" in ast.FunctionDef._fields:
-        factory.type_params = []  # type: ignore[attr-defined]
+    factory = ast.FunctionDef("$factory", arguments, [node], [])
+    for function in (factory, node):
+        if "type_params" in ast.FunctionDef._fields and not hasattr(function, "type_params"):
+            function.type_params = []  # type: ignore[attr-defined]
     module = ast.Module([factory], [])
     for inner in ast.walk(module):
         if "lineno" in inner._attributes and not hasattr(inner, "lineno"):
             ast.copy_location(inner, node)
-    compiled = compile(module, code.co_filename, "exec")
-    made = _code(_code(compiled, "$factory"), "$kernel").replace(co_name=code.co_name)
-    if hasattr(code, "co_qualname"):
-        made = made.replace(co_qualname=code.co_qualname)
-    return made, Control(sites, function.__name__)
+    flags = code.co_flags & _FUTURE_FLAGS
+    compiled = compile(module, code.co_filename, "exec", flags, dont_inherit=True)
+    return _inner(_inner(compiled, "$factory"), node.name)
 
 
-def _code(outer: CodeType, name: str) -> CodeType:
+_FUTURE_FLAGS: int = __future__.annotations.compiler_flag
+
+
+def _inner(outer: CodeType, name: str) -> CodeType:
     found = (c for c in outer.co_consts if isinstance(c, CodeType) and c.co_name == name)
     return next(found)
-
-
-def _strip(arguments: ast.arguments) -> None:
-    """Leaves the names: defaults and annotations are the original's."""
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    every += [extra for extra in (arguments.vararg, arguments.kwarg) if extra is not None]
-    for argument in every:
-        argument.annotation = None
-    # Constants stand in, so that each parameter keeps whether it has a default.
-    arguments.defaults = [ast.Constant(None) for _ in arguments.defaults]
-    arguments.kw_defaults = [d and ast.Constant(None) for d in arguments.kw_defaults]

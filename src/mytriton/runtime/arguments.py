@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CompileTypeError, CompileValueError
-from ..frontend.trace import Constexpr
+from ..frontend.signature import Constexpr
 from ..ir.types import (
     BF16,
     BOOL,

@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import Where
-from ..frontend.captured import Captured, captured
-from ..frontend.trace import Constexpr, recording, trace
+from ..frontend.guards import Captured, captured
+from ..frontend.signature import Constexpr
 from ..ir.nodes import Function, Op, Param, Region, Value, walk
 from ..ir.ops import Effect
 from ..ir.types import PointerType, element_of
@@ -35,6 +35,9 @@ class Artifact:
     captured: Captured = field(init=False)
 
     def __post_init__(self) -> None:
+        from ..frontend.inline import recording  # with all that rewrites: loaded by the first trace
+        from ..frontend.trace import trace
+
         with recording() as reached:
             self.traced = trace(self.fn, self.arguments)
         self.captured = captured(reached)

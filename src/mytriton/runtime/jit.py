@@ -17,15 +17,15 @@ from types import TracebackType
 from typing import Any, overload
 
 from .. import targets
-from ..errors import PACKAGE, CompileError, CompileTypeError
-from ..frontend.trace import (
+from ..errors import CompileError, CompileTypeError, is_user_code
+from ..frontend.signature import (
     Constexpr,
     annotated_type,
-    inline,
     is_const,
     is_constexpr,
     signature,
 )
+from ..frontend.source import remember, source
 from ..ir.build import tracing
 from ..targets.memory import Argument
 from .arguments import (
@@ -116,6 +116,7 @@ class JITFunction(KernelInterface):
         if inspect.isasyncgenfunction(fn) or inspect.iscoroutinefunction(fn):
             raise CompileTypeError(f"{fn.__name__}: `async def` cannot be a kernel")
         self.fn = fn
+        remember(fn)
         self.version, self.noinline = version, noinline
         self.debug = os.environ.get("TRITON_DEBUG") == "1" if debug is None else debug
         self.launch_metadata = launch_metadata
@@ -142,8 +143,6 @@ class JITFunction(KernelInterface):
     @property
     def src(self) -> str:
         """The source text, from its `def` on."""
-        from ..frontend.source import source
-
         return source(self.fn)
 
     @property
@@ -160,6 +159,8 @@ class JITFunction(KernelInterface):
             raise CompileError(
                 f"{self.fn.__name__} is a kernel: launch it with {self.fn.__name__}[grid](…)"
             )
+        from ..frontend.inline import inline  # with all that rewrites: loaded by the first trace
+
         kwargs = {key: v for key, v in kwargs.items() if key not in ("_semantic", "_generator")}
         return inline(self.fn, args, kwargs)
 
@@ -274,7 +275,7 @@ def kernel_frames(trace: TracebackType | None) -> TracebackType | None:
     frames = []
     rest = trace
     while rest is not None:
-        if not rest.tb_frame.f_code.co_filename.startswith(PACKAGE):
+        if is_user_code(rest.tb_frame.f_code.co_filename):
             frames.append(rest)
         rest = rest.tb_next
     for found in reversed(frames):

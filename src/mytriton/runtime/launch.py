@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CompileError, CompileTypeError, CompileValueError
-from ..frontend.trace import Constexpr
+from ..frontend.signature import Constexpr
 from ..ir.nodes import Function, Op
 from ..ir.types import I32
 from ..targets.memory import Argument, Buffer, any_overlap

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...frontend import trace
+from ...frontend.inline import run
+from ...frontend.signature import Constexpr
 from ...ir.build import Builder, using
 from ...ir.effects import is_meeting, leads_elsewhere, makes_pointers
 from ...ir.nodes import Op, Operand, Param, Region, Value
@@ -153,7 +154,7 @@ def run_eager(
 
     def body(index: Index) -> None:
         with using(EagerBuilder(launch, index)):
-            trace.run(function, {name: _seen(name, a) for name, a in arguments.items()})
+            run(function, {name: _seen(name, a) for name, a in arguments.items()})
 
     launch.turns = Turns(every(grid), body, memory.count, PATIENCE)
     launch.turns.run()
@@ -176,4 +177,4 @@ def _seen(name: str, argument: Any) -> Any:
     if isinstance(argument, tuple):
         parts = [_seen(f"{name}_{number}", part) for number, part in enumerate(argument)]
         return getattr(type(argument), "_make", tuple)(parts)
-    return argument.value if isinstance(argument, trace.Constexpr) else argument
+    return argument.value if isinstance(argument, Constexpr) else argument

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from ..errors import PACKAGE
+from ..errors import is_user_code
 
 _MISSING = object()
 _SIMPLE = (bool, int, float, complex, str, bytes, type(None))
@@ -102,7 +102,7 @@ def captured(functions: Iterable[Callable[..., Any]]) -> Captured:
 
 
 def _is_user(function: FunctionType) -> bool:
-    return not function.__code__.co_filename.startswith(PACKAGE)
+    return is_user_code(function.__code__.co_filename)
 
 
 def _reads(function: FunctionType) -> Iterator[tuple[Mapping[str, Any], str]]:

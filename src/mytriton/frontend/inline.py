@@ -1,0 +1,129 @@
+"""Running kernel code: the entry of a trace, and calls of jit functions inside it.
+
+A jit function that kernel code calls is not compiled by itself: its rewritten body runs in place,
+so its ops become part of the caller's. Read by `trace.py`, the runtime and the eager driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar, Token
+from types import TracebackType
+from typing import Any
+
+from ..errors import (
+    CompileError,
+    CompileTypeError,
+    CompileValueError,
+    Location,
+    Where,
+    is_user_code,
+)
+from .rewritten import rewritten
+from .signature import as_call, constexpr_argument, is_constexpr, signature
+
+MAX_DEPTH = 100
+"""How deep calls between jit functions may nest."""
+
+_inlining: ContextVar[tuple[Any, ...]] = ContextVar("inlining", default=())
+_reached: ContextVar[set[Any] | None] = ContextVar("reached", default=None)
+
+
+@contextmanager
+def recording() -> Iterator[set[Any]]:
+    """Collects the functions that traces inside the `with` run."""
+    reached: set[Any] = set()
+    token = _reached.set(reached)
+    try:
+        yield reached
+    finally:
+        _reached.reset(token)
+
+
+def _enter(stack: tuple[Any, ...]) -> Token[tuple[Any, ...]]:
+    reached = _reached.get()
+    if reached is not None:
+        reached.add(stack[-1])
+    return _inlining.set(stack)
+
+
+def trace_entry(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+    """Runs kernel code: frames inside this call that are not of the package are the kernel's."""
+    positional, named = as_call(function, arguments)
+    return function(*positional, **named)
+
+
+def run(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+    """Runs a rewritten kernel with the current builder; what goes wrong is a CompileError."""
+    entered = _enter((function,))
+    try:
+        return trace_entry(rewritten(function), arguments)
+    except CompileError:
+        raise
+    except (AssertionError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        raise _as_compile_error(error) from error
+    finally:
+        _inlining.reset(entered)
+
+
+def inline(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call of a jit function by kernel code: its body becomes part of the caller.
+
+    Raises CompileTypeError where the arguments do not fit its parameters, CompileError for
+    recursion.
+    """
+    stack = _inlining.get()
+    if any(active is function for active in stack):
+        chain = " → ".join(active.__name__ for active in (*stack, function))
+        raise CompileError(
+            f"{function.__name__} calls itself ({chain}): recursion cannot be compiled; use a loop"
+        )
+    if len(stack) >= MAX_DEPTH:
+        raise CompileError(f"calls of jit functions nest deeper than {MAX_DEPTH}")
+    form = signature(function)
+    try:
+        bound = form.bind(*args, **kwargs)
+    except TypeError as error:
+        raise CompileTypeError(f"{function.__name__}(): {error}") from None
+    bound.apply_defaults()
+    for name, value in bound.arguments.items():
+        if is_constexpr(form.parameters[name]):
+            bound.arguments[name] = constexpr_argument(value)
+    entered = _enter((*stack, function))
+    try:
+        return rewritten(function)(*bound.args, **bound.kwargs)
+    finally:
+        _inlining.reset(entered)
+
+
+_KINDS: tuple[tuple[type[Exception], type[CompileError]], ...] = (
+    (TypeError, CompileTypeError),
+    (ValueError, CompileValueError),
+)
+
+
+def _as_compile_error(error: Exception) -> Exception:
+    """A Python error of the kernel's own code as a CompileError at its line; others as they are."""
+    where = _where(error.__traceback__)
+    if not where:
+        return error
+    kind = next((made for given, made in _KINDS if isinstance(error, given)), CompileError)
+    text = f"{type(error).__name__}: {error}"
+    return kind(text, where).with_traceback(error.__traceback__)
+
+
+def _where(trace: TracebackType | None) -> Where:
+    """The kernel frames of a traceback, innermost first, if it was raised by kernel code itself."""
+    frames: list[Location] = []
+    entered = inside = False
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        inside = is_user_code(code.co_filename)
+        if entered and inside:
+            frames.append(Location(code.co_filename, trace.tb_lineno, code.co_name))
+        entered = entered or code.co_name == trace_entry.__name__
+        trace = trace.tb_next
+    return tuple(reversed(frames))
