@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from mytriton.errors import CompileTypeError, CompileValueError
-from mytriton.frontend.trace import Constexpr
+from mytriton.frontend.signature import Constexpr
 from mytriton.ir.types import parse_type
 from mytriton.runtime.arguments import converters, flat
 from mytriton.runtime.cache import Artifact
