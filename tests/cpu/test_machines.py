@@ -10,24 +10,16 @@ import pytest
 import mytriton as triton
 import mytriton.language as tl
 from mytriton.targets.cpu import jit, kernel
-from mytriton.targets.cpu.host import Host, host
 
-HERE = host()
-WORDS = frozenset((4, 8))
-MACHINES = {
-    "avx2": Host("haswell", "+avx2,+fma,+f16c", 32, WORDS, WORDS, True, 16),
-    "sse2": Host("x86-64", "", 16, frozenset(), frozenset(), False, 16),
-    "wide without masks": Host(
-        HERE.cpu, HERE.features, HERE.vector_bytes, frozenset(), frozenset(), False, 32
-    ),
-}
+from .machines import HERE, MACHINES
+
 pytestmark = pytest.mark.skipif(
     platform.machine() not in ("x86_64", "AMD64") or HERE.vector_bytes < 32,
     reason="needs an x86 processor with AVX2",
 )
 
 
-@pytest.fixture(params=MACHINES)
+@pytest.fixture(params=[name for name in MACHINES if name != "here"])
 def machine(request, monkeypatch):
     """Makes code for another machine."""
     other = MACHINES[request.param]

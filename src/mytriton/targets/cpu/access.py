@@ -182,7 +182,7 @@ def _gather(
         [addresses.full, "i32", use.full, whole],
     )
     text = f"call {whole} @{name}({addresses.typed}, i32 {align}, {use.typed}, {other.typed})"
-    level = max(addresses.level, use.level, other.level)
+    level = max(nest.lane_level, addresses.level, use.level, other.level)
     value = nest.put(level, "gather", text, type_, nest.lanes)
     if mask is not None and not direct:
         return nest.select("read", lane_mask, value, other)

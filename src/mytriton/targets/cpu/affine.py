@@ -147,9 +147,7 @@ def wraps_not(nest: Nest, form: Run, signed: bool) -> Reg:
     if never_wraps(nest, form):
         return TRUE
     if form.type == "i64":
-        return (
-            TRUE if signed else nest.inst("inside", "icmp sge", [form.base, const("i64", 0)], "i1")
-        )
+        return _long_wraps_not(nest, form, signed)
     key = ("wraps", form.base, form.step, signed)
     found = nest.find(key)
     if found is None:
@@ -163,6 +161,21 @@ def wraps_not(nest: Nest, form: Run, signed: bool) -> Reg:
         nest.remember(key, found)
     assert isinstance(found, Reg)
     return found
+
+
+def _long_wraps_not(nest: Nest, form: Run, signed: bool) -> Reg:
+    """The same of 64 bits, which nothing wider can check; only known steps are looked at."""
+    step = form.step.constant
+    if step is None or abs(reach := int(step) * (nest.extent - 1)) >= 1 << 62:
+        return const("i1", False)
+    top = (1 << 63) - 1 if signed else (1 << 64) - 1
+    least = top - (1 << 64) + 1 if signed else 0
+    sign = "s" if signed else "u"
+    if reach < 0:
+        lowest = const("i64", wrap("i64", least - reach))
+        return nest.inst("fits", f"icmp {sign}ge", [form.base, lowest], "i1")
+    highest = const("i64", wrap("i64", top - reach))
+    return nest.inst("fits", f"icmp {sign}le", [form.base, highest], "i1")
 
 
 def stays_in_range(nest: Nest, form: Run, signed: bool) -> bool:

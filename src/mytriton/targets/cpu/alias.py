@@ -2,34 +2,47 @@
 
 One idea: an address comes from some of the kernel's pointer parameters (its roots). Where the
 launch proved that distinct arguments do not overlap, accesses with disjoint roots are independent;
-an address out of memory or from an int may be anywhere.
+an address out of memory or from an int may be anywhere. An atomic that acquires or releases orders
+all memory around it: what another program sees after it is what this one wrote before it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import prod
 
-from ...ir.nodes import Const, Op, Operand, Param, Value, walk
+from ...ir.nodes import Op, Operand, Param, Value, walk
 from ...ir.ops import Effect
 from ...ir.types import PointerType, element_of, shape_of
 from .operands import type_of
 
-Roots = frozenset[object] | None
-"""Parameters; None: anything. The string "io" stands for what is shown or reported."""
+Roots = frozenset[Param] | None
+"""Parameters; None: any address."""
 
 
 @dataclass(frozen=True, eq=False)
 class Access:
-    """What one op reads or writes; `pointer` is its address where it is a single load or store."""
+    """What one op reads or writes; `pointer` is its address where it is a single load or store.
+
+    `shows`: it prints or asserts, so it keeps its place among those that do and among all writes.
+    `orders`: it acquires or releases, so it keeps its place among all accesses of memory.
+    """
 
     roots: Roots
     writes: bool
     pointer: Operand = None
     scalar: bool = False
+    shows: bool = False
+    orders: bool = False
+
+    @property
+    def touches(self) -> bool:
+        """Whether memory is read or written, rather than only something shown."""
+        return self.roots is None or bool(self.roots)
 
 
-INPUT_OUTPUT: Roots = frozenset(("io",))
+NOWHERE: Roots = frozenset()
 ADDRESSED = {"load": False, "store": True, "atomic": True, "atomic_cas": True}
 """The ops whose first operand is the address they touch, and whether they write there."""
 TALKING = ("print", "assert")
@@ -69,9 +82,10 @@ class Aliases:
         if op.name == "load" and op.attribute("volatile"):
             return Access(None, True)
         if op.name in ADDRESSED:
-            return Access(self.roots(op.operands[0]), ADDRESSED[op.name], op.operands[0], scalar)
+            roots, orders = self.roots(op.operands[0]), is_ordering(op)
+            return Access(roots, ADDRESSED[op.name], op.operands[0], scalar, orders=orders)
         if op.name in TALKING:
-            return Access(INPUT_OUTPUT, True, scalar=scalar)
+            return Access(NOWHERE, True, scalar=scalar, shows=True)
         if op.name == "assume":
             return None
         return Access(None, True) if op.row.effect is Effect.WRITE else None
@@ -81,12 +95,12 @@ class Aliases:
         found = [access for access in inner if access is not None]
         if not found:
             return None
-        roots: set[object] = set()
-        for access in found:
-            if access.roots is None:
-                return Access(None, any(a.writes for a in found))
-            roots |= access.roots
-        return Access(frozenset(roots), any(access.writes for access in found))
+        return Access(
+            united(access.roots for access in found),
+            any(access.writes for access in found),
+            shows=any(access.shows for access in found),
+            orders=any(access.orders for access in found),
+        )
 
     def roots(self, operand: Operand) -> Roots:
         """The parameters that an address may come from."""
@@ -104,19 +118,35 @@ class Aliases:
         if op.name == "cast" and isinstance(element_of(type_of(op, 0)), PointerType):
             return self.roots(op.operands[0])
         if op.name == "select":
-            left, right = self.roots(op.operands[1]), self.roots(op.operands[2])
-            return None if left is None or right is None else left | right
+            return united((self.roots(op.operands[1]), self.roots(op.operands[2])))
         return None
 
     def clash(self, one: Access | None, two: Access | None) -> bool:
         """Whether the order of two accesses matters."""
         if one is None or two is None or not (one.writes or two.writes):
             return False
-        if INPUT_OUTPUT in (one.roots, two.roots):  # what is stored after a failed assert is not
-            return one.writes and two.writes
+        if (one.shows and two.writes) or (two.shows and one.writes):
+            return True  # a store after a failed assert must not happen
+        if (one.orders and two.touches) or (two.orders and one.touches):
+            return True
         if one.roots is None or two.roots is None or self.overlap:
             return True
         return bool(one.roots & two.roots)
+
+
+def united(several: Iterable[Roots]) -> Roots:
+    """All the parameters; None as soon as one may be any address."""
+    union: frozenset[Param] = frozenset()
+    for roots in several:
+        if roots is None:
+            return None
+        union |= roots
+    return union
+
+
+def is_ordering(op: Op) -> bool:
+    """Whether an op is an atomic that acquires or releases (all but relaxed ones do)."""
+    return op.name in ("atomic", "atomic_cas") and op.attribute("sem") != "relaxed"
 
 
 def same_place(one: Access | None, two: Access | None, shape: tuple[int, ...]) -> bool:
@@ -130,24 +160,30 @@ def same_place(one: Access | None, two: Access | None, shape: tuple[int, ...]) -
 
 def distinct(pointer: Operand) -> bool:
     """Whether it is certain that a block of pointers (of one axis that matters) never repeats an
-    address.
+    address: it is an arange of that axis's extent plus scalars, in ints that tell so many apart.
     """
-    if pointer is None or sum(extent > 1 for extent in shape_of(pointer.ty)) != 1:
+    extents = [extent for extent in shape_of(pointer.ty) if extent > 1] if pointer else []
+    if len(extents) != 1 or not isinstance(pointer, Value):
         return False
-    return isinstance(pointer, Value) and pointer.op.name == "addptr" and _steps(pointer) == 1
+    return pointer.op.name == "addptr" and _aranges(pointer, extents[0]) == 1
 
 
-def _steps(operand: Operand) -> int:
-    """How many aranges are added up in an expression of sums; 2 where it is not such a sum."""
-    if not isinstance(operand, Value) or not shape_of(operand.ty):
+def _aranges(operand: Operand, extent: int) -> int:
+    """How many aranges of this extent are added up in an expression of sums; 2 where it is not
+    such a sum.
+
+    Modulo 2**bits of the narrowest int on the way the sum is i + scalar, whatever wraps, so its
+    elements differ if that int has `extent` values or more.
+    """
+    if not isinstance(operand, Value) or prod(shape_of(operand.ty)) == 1:
         return 0
-    op = operand.op
+    op, element = operand.op, element_of(operand.ty)
     if op.name == "arange":
         return 1
+    if element.kind not in ("i", "u", "p") or 1 << element.bits < extent:
+        return 2
     if op.name in ("addptr", "add"):
-        return min(2, sum(_steps(part) for part in op.operands))
-    if op.name in ("broadcast", "reshape", "hint"):
-        return _steps(op.operands[0])
-    if op.name == "cast" and isinstance(op.operands[0], (Value, Const)):
-        return _steps(op.operands[0])
+        return min(2, sum(_aranges(part, extent) for part in op.operands))
+    if op.name in ("broadcast", "reshape", "hint", "cast"):
+        return _aranges(op.operands[0], extent)
     return 2

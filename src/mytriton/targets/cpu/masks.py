@@ -72,7 +72,10 @@ def _assumed(nest: Nest, mask: Operand, index: Index) -> Reg | None:
 
 def _through(nest: Nest, mask: Value, index: Index) -> Reg | None:
     """A change of shape: the mask of the operand, at the operand's index."""
-    ((operand, at),) = routes(nest, mask, index)
+    wants = routes(nest, mask, index)
+    if len(wants) != 1:  # a reshape that reads its operand at other indices
+        return _plain(nest, mask, index)
+    ((operand, at),) = wants
     return _assumed(nest, operand, at)
 
 
@@ -89,10 +92,8 @@ def _compare(nest: Nest, mask: Value, index: Index) -> Reg | None:
     name, signed = mask.op.name, left.ty.scalar.kind == "i"
     if isinstance(b, Run) and not isinstance(a, Run):
         a, b, name = b, a, _MIRRORED[name]
-    unit = isinstance(a, Run) and a.step.constant == 1
-    if not unit or not isinstance(b, Reg) or b.lanes or b.level >= nest.lane_level:
+    if not (isinstance(a, Run) and isinstance(b, Reg) and _bounds_the_row(nest, a, b)):
         return _plain(nest, mask, index)
-    assert isinstance(a, Run)
     count = _true_lanes(nest, a, b, name, signed)
     safe = affine.wraps_not(nest, a, signed)
     nest.version.limits.append(nest.select("limit", safe, count, const("i64", 0)))
@@ -103,23 +104,32 @@ def _compare(nest: Nest, mask: Value, index: Index) -> Reg | None:
     return None
 
 
+def _bounds_the_row(nest: Nest, run: Run, bound: Reg) -> bool:
+    """Whether run < bound is one number of lanes for the whole lane loop: a run of step 1 and a
+    scalar, both known before that loop.
+    """
+    before = max(run.base.level, bound.level) < nest.lane_level
+    return run.step.constant == 1 and not bound.lanes and before
+
+
 def _true_lanes(nest: Nest, run: Run, bound: Reg, name: str, signed: bool) -> Reg:
-    """How many lanes from the first on are true; for lower bounds all or none."""
-    start, end = (_extend(nest, reg, signed) for reg in (run.base, bound))
+    """How many lanes from the first on are true, 0 … extent, where the run does not wrap; for
+    lower bounds all or none.
+
+    The distance from the first element to the bound is taken as unsigned: it is exact at every
+    width wherever the comparison of the first element holds.
+    """
+    order = f"icmp {'s' if signed else 'u'}{name.removeprefix('cmp_')}"
+    some = nest.inst("some", order, [run.base, bound], "i1")
+    none, count = const("i64", 0), const("i64", nest.extent)
     if name in ("cmp_lt", "cmp_le"):
-        count = affine.add(nest, end, affine.negate(nest, start))
-        count = affine.add(nest, count, const("i64", int(name == "cmp_le")))
-        assert isinstance(count, Reg)
-        return count
-    opcode = "icmp sgt" if name == "cmp_gt" else "icmp sge"
-    inside = nest.inst("inside", opcode, [start, end], "i1")
-    return nest.select("count", inside, const("i64", nest.extent), const("i64", 0))
-
-
-def _extend(nest: Nest, reg: Reg, signed: bool) -> Reg:
-    form: Form = affine.resize(nest, reg, signed, "i64")
-    assert isinstance(form, Reg)
-    return form
+        closed = int(name == "cmp_le")
+        apart = affine.add(nest, bound, affine.negate(nest, run.base))
+        apart = affine.resize(nest, apart, False, "i64")
+        assert isinstance(apart, Reg)
+        least = nest.call("apart", "llvm.umin", [apart, const("i64", nest.extent - closed)])
+        count = affine.add_scalars(nest, least, const("i64", closed))
+    return nest.select("count", some, count, none)
 
 
 _MIRRORED = {"cmp_lt": "cmp_gt", "cmp_le": "cmp_ge", "cmp_gt": "cmp_lt", "cmp_ge": "cmp_le"}

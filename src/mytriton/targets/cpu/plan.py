@@ -14,7 +14,7 @@ from ...ir.nodes import Op, Operand, Param, Region, Value, walk
 from ...ir.types import shape_of
 from .alias import Aliases
 from .combine import independent
-from .operands import named, present, shape_at
+from .operands import named, shape_at
 from .schedule import Overtaken, Reading, Scheduler, Sink, Stage, is_scalar, is_virtual
 
 
@@ -181,13 +181,13 @@ def strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(steps))
 
 
-def as_a_whole(scheduler: Scheduler, op: Op, first: int = 0, done: Iterable[Operand] = ()) -> None:
-    """An op that is a stage of its own: its block operands (but those `done`) lie in the arena, as
-    will its results.
+def as_a_whole(scheduler: Scheduler, op: Op, first: int = 0, done: Container[int] = ()) -> None:
+    """An op that is a stage of its own: its block operands (but those whose numbers are in `done`)
+    lie in the arena, as will its results.
 
     What its regions use from outside is kept too if that is worth it.
     """
-    given = [operand for operand in op.operands if operand not in set(done)]
+    given = [operand for number, operand in enumerate(op.operands) if number not in done]
     inside = captured(op)
     for operand in (*given, *inside):
         whole = isinstance(operand, Value) and shape_of(operand.ty)
@@ -241,14 +241,13 @@ def loop(scheduler: Scheduler, op: Op) -> None:
     """The blocks that a loop starts with are kept where its region's params live."""
     count = 3 if op.name == "for" else 0
     params = op.regions[0].params[1 if op.name == "for" else 0 :]
-    stages = [0]
-    for param, start in zip(params, op.operands[count:], strict=True):
+    stages, done = [0], set()
+    for number, (param, start) in enumerate(zip(params, op.operands[count:], strict=True), count):
         if start is not None and shape_of(param.ty):
             sink = Sink("keep", None, (start,), shape_of(param.ty), None, param)
             stages.append(scheduler.place(sink).index + 1)
-    as_a_whole(
-        scheduler, op, max(stages), {p for p in op.operands[count:] if shape_of(present(p).ty)}
-    )
+            done.add(number)
+    as_a_whole(scheduler, op, max(stages), done)
 
 
 def dot(scheduler: Scheduler, op: Op) -> None:
@@ -256,7 +255,7 @@ def dot(scheduler: Scheduler, op: Op) -> None:
     acc, result = op.operands[2], op.results[0]
     sink = Sink("keep", None, (acc,), shape_of(result.ty), None, result, finished=False)
     stage = scheduler.place(sink)
-    as_a_whole(scheduler, op, stage.index + 1, {acc})
+    as_a_whole(scheduler, op, stage.index + 1, (2,))
     scheduler.begun[result] = stage
 
 
