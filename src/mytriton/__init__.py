@@ -1,10 +1,12 @@
 """What `import mytriton as triton` gives: kernels, their launch, and the host's small helpers."""
 
 from . import language
-from .errors import CompileError
+from .errors import CompileError, KernelError, KernelFault, OutOfResources
 from .runtime.arguments import TensorWrapper, reinterpret
-from .runtime.autotune import Autotuner, Config, Heuristics, autotune, heuristics
-from .runtime.host import (
+from .runtime.autotune import Autotuner, autotune
+from .runtime.config import Config
+from .runtime.heuristics import Heuristics, heuristics
+from .runtime.host_functions import (
     aggregate,
     cdiv,
     constexpr_function,
@@ -12,7 +14,7 @@ from .runtime.host import (
     next_power_of_2,
 )
 from .runtime.jit import JITFunction, KernelInterface, jit
-from .runtime.launch import target
+from .runtime.target import set_target, target
 from .tools import testing
 
 __version__ = "0.1.0"
@@ -23,7 +25,10 @@ __all__ = [
     "Config",
     "Heuristics",
     "JITFunction",
+    "KernelError",
+    "KernelFault",
     "KernelInterface",
+    "OutOfResources",
     "TensorWrapper",
     "aggregate",
     "autotune",
@@ -35,6 +40,7 @@ __all__ = [
     "must_use_result",
     "next_power_of_2",
     "reinterpret",
+    "set_target",
     "target",
     "testing",
 ]

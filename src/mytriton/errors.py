@@ -1,8 +1,9 @@
 """What goes wrong in a user's kernel, and where.
 
-One idea: every fault of a kernel is a `CompileError` raised while the user's own line is on the
-Python stack, so the traceback's last frame outside this package is the wrong line. `user_stack`
-reads the same frames for the IR's `where`.
+A `KernelFault` is either a `CompileError`, raised before anything runs, or a `KernelError`, found
+while a kernel ran. It is raised while the user's own line is on the Python stack, so the
+traceback's last frame outside this package is the wrong line; `user_stack` reads the same frames
+for the IR's `where`.
 """
 
 from __future__ import annotations
@@ -70,9 +71,9 @@ def describe(where: Where) -> str:
     return "\n".join(lines)
 
 
-class CompileError(Exception):
-    """A fault of the kernel or the launch: what was given, what is allowed, what to do, and the
-    kernel's line.
+class KernelFault(Exception):
+    """Anything wrong with a kernel or a launch: what was given, what is allowed, what to do, and
+    the kernel's line.
 
     `message` is the text without the place; `where` the kernel frames, innermost first.
     """
@@ -84,6 +85,10 @@ class CompileError(Exception):
         super().__init__(f"{message}\n{place}" if place else message)
 
 
+class CompileError(KernelFault):
+    """A kernel, a launch or an argument that is refused before anything runs."""
+
+
 class CompileTypeError(CompileError, TypeError):
     """A value or argument of a type that is not allowed there."""
 
@@ -92,7 +97,22 @@ class CompileValueError(CompileError, ValueError):
     """A value that is not allowed there, or a kernel that a target cannot lower."""
 
 
-class KernelError(CompileError, RuntimeError):
+class OutOfResources(CompileValueError):
+    """A kernel that needs more of something than the device has: `required`, `limit`, and the
+    `name` of the resource."""
+
+    def __init__(
+        self, required: int, limit: int, name: str, message: str = "", where: Where | None = None
+    ) -> None:
+        self.required, self.limit, self.name = required, limit, name
+        text = f"out of resource: {name}, required: {required}, limit: {limit}"
+        super().__init__(f"{message} ({text})" if message else text, where)
+
+    def __reduce__(self) -> tuple[type, tuple[int, int, str]]:
+        return type(self), (self.required, self.limit, self.name)
+
+
+class KernelError(KernelFault, RuntimeError):
     """A fault found while a kernel ran; it names the program and, for a block, the lane."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,134 @@ def test_unknown_key() -> None:
         kernel = tuned(key=("m",))
     kernel[grid](torch.zeros(20), 20)
     assert kernel.keys == ["m"]
+
+
+def test_a_fault_at_run_time_is_raised_not_scored() -> None:
+    configs = [triton.Config({"BLOCK": 16}), triton.Config({"BLOCK": 8})]
+
+    @triton.autotune(configs=configs, key=[])
+    @triton.jit
+    def kernel(x, BLOCK: tl.constexpr):
+        tl.store(x + tl.arange(0, BLOCK), 1.0)
+
+    with pytest.raises(triton.KernelError, match="of `x`"):
+        kernel[(1,)](np.zeros(8, np.float32), target="interpret")
+
+
+def test_the_target_is_part_of_the_key() -> None:
+    seen: list[int] = []
+    kernel = tuned(do_bench=prefer(4, seen))
+    x = np.zeros(20, np.float32)
+    for target in ("cpu", "interpret", "cpu"):
+        kernel[grid](x, 20, target=target)
+    with triton.target("interpret"):
+        kernel[grid](x, 20)
+    assert len(seen) == 6
+
+
+def test_key_values_that_python_takes_for_equal_are_tuned_apart() -> None:
+    seen: list[int] = []
+    with pytest.warns(UserWarning, match="names no parameter"):
+        kernel = tuned(do_bench=prefer(4, seen), key=("scale",))
+    values = (1, True, 1.0, 0.0, -0.0)
+    kernel.arg_names.append("scale")
+    keys = {kernel._tuning_key({"scale": value, "n": 3}) for value in values}
+    assert len(keys) == len(values)
+
+
+@pytest.mark.parametrize("configs", [CONFIGS, CONFIGS[:1]])
+def test_a_parameter_that_a_configuration_sets_may_not_be_passed(configs: Any) -> None:
+    kernel = tuned(configs)
+    with pytest.raises(ValueError, match="BLOCK: set by Config"):
+        kernel[grid](torch.zeros(20), 20, BLOCK=8)
+    with pytest.raises(ValueError, match="BLOCK: set by Config"):
+        kernel[grid](torch.zeros(20), 20, 8)
+    kernel[grid](torch.zeros(20), 20)
+
+
+def test_restore_and_reset_leave_none_alone() -> None:
+    @triton.autotune(configs=CONFIGS, key=[], restore_value=["bias", "x"], reset_to_zero=["more"])
+    @triton.jit
+    def kernel(x, bias, more, BLOCK: tl.constexpr):
+        if bias is None and more is None:
+            tl.store(x + tl.arange(0, BLOCK), tl.load(x + tl.arange(0, BLOCK)) + 1)
+
+    x = torch.zeros(16)
+    kernel[(1,)](x, None, None)
+    assert x[:4].tolist() == [1.0] * 4
+
+
+def test_a_refused_configuration_is_compiled_once() -> None:
+    tries: list[int] = []
+
+    def refuse() -> None:
+        tries.append(1)
+        raise ValueError("no")
+
+    @triton.autotune(configs=[triton.Config({"B": 0}), triton.Config({"B": 8})], key=["n"])
+    @triton.jit
+    def kernel(x, n, B: tl.constexpr):
+        if B == 0:
+            refuse()
+        tl.store(x + tl.arange(0, B), 1.0)
+
+    for n in (1, 2, 3):
+        kernel[(1,)](torch.zeros(8), n)
+        assert kernel.best_config.kwargs == {"B": 8}
+    assert len(tries) == 1
+
+
+def test_a_tuning_on_the_cpu_ends_with_its_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def slow(call: Callable[[], None], quantiles: Any = None) -> list[float]:
+        seen.append(1)
+        time.sleep(0.06)
+        return [1.0]
+
+    monkeypatch.setenv("MYTRITON_AUTOTUNE_SECONDS", "0.1")
+    kernel = tuned(CONFIGS * 10, do_bench=slow)
+    kernel[grid](torch.zeros(20), 20)
+    assert len(seen) == 2
+    monkeypatch.setenv("MYTRITON_AUTOTUNE_SECONDS", "0")
+    kernel[grid](torch.zeros(20), 21)
+    assert len(seen) == 2 + 3 * 10
+
+
+def test_a_derived_autotuner_with_triton_s_positional_arguments() -> None:
+    class Derived(triton.Autotuner):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            self.benched: list[Any] = []
+
+        def _bench(self, *args: Any, config: Any, **meta: Any) -> Any:
+            self.benched.append((config.kwargs["BLOCK"], self.nargs["n"], meta["grid"]))
+            return super()._bench(*args, config=config, **meta)
+
+    base = tuned().fn
+    kernel = Derived(
+        base, base.arg_names, CONFIGS, ["n"], ["x"], None, None, None, None, 1, 2, False
+    )
+    x = torch.full((20,), 5.0)
+    kernel[grid](x, 20)
+    assert [block for block, *_ in kernel.benched] == [4, 8, 16]
+    assert (x == 1).all() and kernel.nargs is None and kernel.base_fn is base.fn
+
+
+def test_each_choice_is_printed_when_asked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TRITON_PRINT_AUTOTUNING", "1")
+    kernel = tuned()
+    kernel[grid](torch.zeros(20), 20)
+    kernel[grid](torch.zeros(20), 20)
+    assert capsys.readouterr().out.count("Triton autotuning for function kernel") == 1
+
+
+def test_warmup_compiles_every_configuration() -> None:
+    x = torch.zeros(20)
+    launched = tuned().warmup(x, 20, grid=grid)
+    assert [one.threads_per_block for one in launched] == [4, 8, 16] and not x.any()
 
 
 def test_heuristics() -> None:

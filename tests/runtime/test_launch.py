@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import threading
 from typing import Any
 
 import ml_dtypes
@@ -29,40 +28,6 @@ def copied(source: Any, out: Any, **kwargs: Any) -> Any:
 def test_targets_run(name: str) -> None:
     source = np.arange(8, dtype=np.float32)
     assert (copied(source, np.zeros_like(source), target=name) == source).all()
-
-
-def test_ways_to_choose_a_target(monkeypatch: pytest.MonkeyPatch) -> None:
-    source = np.arange(8, dtype=np.float32)
-
-    def where(**kwargs: Any) -> Any:
-        return copy_kernel[(1,)](source, np.zeros_like(source), 8, BLOCK=8, **kwargs).target
-
-    assert where() is None
-    with triton.target("interpret"):
-        assert where() == "interpret"
-        with triton.target("cpu"):
-            assert where() == "cpu"
-            assert where(target="interpret") == "interpret"
-        assert where() == "interpret"
-    assert where() is None
-    monkeypatch.setenv("MYTRITON_TARGET", "interpret")
-    assert where() == "interpret"
-    triton.target("cpu")
-    try:
-        assert where() == "cpu"
-        found: list[Any] = []
-        thread = threading.Thread(target=lambda: found.append(where()))
-        thread.start()
-        thread.join()
-        assert found == ["cpu"]
-    finally:
-        triton.target(None)
-    assert where() == "interpret"
-    monkeypatch.setenv("MYTRITON_TARGET", "nonsense")
-    with pytest.raises(ValueError, match="no target 'nonsense'"):
-        where()
-    with pytest.raises(ValueError, match="no target 'gpu'; there are cpu, interpret"):
-        triton.target("gpu")
 
 
 def test_torch_runs_on_the_cpu() -> None:

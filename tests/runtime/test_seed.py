@@ -154,7 +154,7 @@ def test_constexprs_are_told_apart() -> None:
     assert "-0.0" in texts[4] and "-0.0" not in texts[3]
 
 
-@pytest.mark.parametrize("value", [[1], {}, np.zeros(2), slice(1), (1, [2])], ids=repr)
+@pytest.mark.parametrize("value", [{}, np.zeros(2), bytearray(1), (1, {2: 3})], ids=repr)
 def test_constexprs_of_other_kinds_are_refused(value: object) -> None:
     x, y, out = arrays()
     with pytest.raises(TypeError, match="BLOCK: constexpr value must be"):

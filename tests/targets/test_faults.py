@@ -7,7 +7,7 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
-from mytriton.errors import CompileError, KernelAssertionError, KernelError, KernelMemoryError
+from mytriton.errors import KernelAssertionError, KernelError, KernelMemoryError
 
 from .harness import available, launch
 
@@ -35,7 +35,7 @@ def test_an_access_outside_names_line_callers_program_lane_and_element(target):
     assert "load: lane 15 of program (1, 0, 0) reads 4 bytes at element 32 of `x`" in text
     lines = [frame.text for frame in caught.value.where]
     assert [line.split("  # ")[1] for line in lines] == ["reads one too far", "calls it"]
-    assert isinstance(caught.value, CompileError) and isinstance(caught.value, IndexError)
+    assert isinstance(caught.value, KernelError) and isinstance(caught.value, IndexError)
 
 
 @triton.jit

@@ -16,6 +16,7 @@ from ..errors import (
     CompileError,
     CompileTypeError,
     CompileValueError,
+    KernelFault,
     Location,
     Where,
     is_user_code,
@@ -59,7 +60,7 @@ def run(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
     entered = _enter((function,))
     try:
         return trace_entry(rewritten(function), arguments)
-    except CompileError:
+    except KernelFault:
         raise
     except (AssertionError, KeyboardInterrupt):
         raise

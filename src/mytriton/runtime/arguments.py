@@ -11,7 +11,7 @@ memory at each launch.
 from __future__ import annotations
 
 import ctypes
-import struct
+import enum
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,6 +22,7 @@ import numpy as np
 
 from ..errors import CompileTypeError, CompileValueError
 from ..frontend.signature import Constexpr
+from ..ir.numeric import canonical
 from ..ir.types import (
     BF16,
     BOOL,
@@ -35,11 +36,11 @@ from ..ir.types import (
     SCALARS,
     PointerType,
     ScalarType,
-    VectorType,
 )
 from ..language.constexpr import constexpr, unwrap
 from ..language.semantics import natural
 from ..targets.memory import Argument, Buffer
+from .constexprs import constexpr_key
 from .descriptor import parts_of
 
 DTYPE_NAMES: dict[str, ScalarType] = {
@@ -61,7 +62,7 @@ NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
 @dataclass(frozen=True)
-class Described:
+class ArrayInfo:
     """One array argument: its family, whether its memory is a GPU's, its pointer type."""
 
     family: str
@@ -111,17 +112,22 @@ def is_array(value: Any) -> bool:
     return any(hasattr(value, attribute) for attribute in names)
 
 
-def describe(name: str, array: Any) -> Described:
+def describe(name: str, array: Any) -> ArrayInfo:
     """The family and type of an array. Raises CompileTypeError naming the argument."""
     if isinstance(array, np.ndarray):
+        if isinstance(array, np.ma.MaskedArray):
+            raise CompileTypeError(
+                f"{name}: a masked array is not supported, since kernels would not see its mask;"
+                f" pass {name}.filled(…), or {name}.data and {name}.mask"
+            )
         contiguous(name, array.flags.c_contiguous)
-        return Described("numpy", False, PointerType(element_type(array.dtype, name)))
+        return ArrayInfo("numpy", False, PointerType(element_type(array.dtype, name)))
     if hasattr(array, "data_ptr") and hasattr(array, "dtype"):
         kind = getattr(getattr(array, "device", None), "type", "cpu")
         if kind not in ("cpu", "cuda"):
             raise CompileTypeError(f"{name}: tensors on device {kind!r} are not supported")
-        start_of(name, array)
-        return Described("torch", kind == "cuda", PointerType(element_type(array.dtype, name)))
+        plain_memory(name, array)
+        return ArrayInfo("torch", kind == "cuda", PointerType(element_type(array.dtype, name)))
     module = type(array).__module__.partition(".")[0]
     interface = getattr(array, "__cuda_array_interface__", None)
     if interface is not None:
@@ -129,7 +135,7 @@ def describe(name: str, array: Any) -> Described:
             contiguous(name, array.flags.c_contiguous)
         dtype = getattr(array, "dtype", None) or np.dtype(interface["typestr"])
         family = "cupy" if module == "cupy" else "cuda"
-        return Described(family, True, PointerType(element_type(dtype, name)))
+        return ArrayInfo(family, True, PointerType(element_type(dtype, name)))
     return describe(name, as_numpy(name, array))
 
 
@@ -144,6 +150,23 @@ def start_of(name: str, tensor: Any) -> int:
         raise CompileTypeError(
             f"{name}: a tensor with plain memory is needed, got one of layout {layout}: {error}"
         ) from None
+
+
+def plain_memory(name: str, tensor: Any) -> None:
+    """Raises CompileTypeError for a tensor whose memory does not hold its elements: a negated view,
+    or one without storage, as fake tensors are."""
+    if getattr(tensor, "is_neg", bool)():
+        raise CompileTypeError(
+            f"{name}: the tensor is a view that negates its memory (is_neg); pass"
+            f" {name}.resolve_neg()"
+        )
+    is_fake = getattr(tensor, "fake_mode", None) is not None
+    if is_fake or (not start_of(name, tensor) and getattr(tensor, "numel", bool)()):
+        kind = type(tensor).__name__
+        raise CompileTypeError(
+            f"{name}: this {kind} of {tensor.numel()} elements has no memory (a fake tensor, or a"
+            " storage resized to 0); kernels need real data"
+        )
 
 
 def contiguous(name: str, is_contiguous: bool) -> None:
@@ -213,7 +236,7 @@ def argument_type(parameter: Parameter, name: str, value: Any) -> Any:
         if isinstance(parameter.declared, PointerType):
             return parameter.declared
         return PointerType(found.element, True) if parameter.is_const else found
-    if callable(value) and hasattr(value, "fn"):
+    if isinstance(value, enum.Enum) or (callable(value) and hasattr(value, "fn")):
         return Constexpr(value)
     raise CompileTypeError(
         f"{name}: an argument of type {type(value).__name__} is not supported; allowed are arrays"
@@ -245,9 +268,9 @@ def arrays_in(values: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def one_family(values: Sequence[tuple[str, Any]]) -> Described | None:
+def one_family(values: Sequence[tuple[str, Any]]) -> ArrayInfo | None:
     """The family all arrays are of; None without arrays. Raises CompileTypeError for a mixture."""
-    first: tuple[str, Described] | None = None
+    first: tuple[str, ArrayInfo] | None = None
     for name, array in arrays_in(values):
         found = describe(name, array)
         if first is None:
@@ -260,7 +283,7 @@ def one_family(values: Sequence[tuple[str, Any]]) -> Described | None:
     return first[1] if first else None
 
 
-def _kind(found: Described) -> str:
+def _kind(found: ArrayInfo) -> str:
     names = {"numpy": "NumPy", "torch": "torch", "cupy": "CuPy", "cuda": "CUDA"}
     where = (" CUDA" if found.device else " CPU") if found.family == "torch" else ""
     return names[found.family] + where
@@ -277,10 +300,23 @@ def _converter(ty: Any, value: Any) -> Callable[[Any], Any]:
         parts = converters(ty, parts_of(value))
         return lambda given: flat(make(part) for make, part in zip(parts, parts_of(given)))
     if isinstance(ty, ScalarType):
-        return {"b": bool, "f": float}.get(ty.kind, int)
+        return _number_converter(ty)
     if not isinstance(ty, PointerType):
         return lambda given: []
     return partial(_numpy_buffer if isinstance(value, np.ndarray) else buffer, ty)
+
+
+def _number_converter(ty: ScalarType) -> Callable[[Any], bool | int | float]:
+    """What makes an argument the number that the type holds: floats are rounded to the format, and
+    those beyond it are infinite."""
+    if ty.kind == "b":
+        return bool
+    if ty.kind != "f":
+        return int
+    if ty is F32:
+        # A C float: rounds to nearest even, and takes what is too large for infinity.
+        return lambda given: ctypes.c_float(given).value
+    return lambda given: canonical(ty, given)
 
 
 def flat(parts: Iterable[Any]) -> list[Argument]:
@@ -317,12 +353,23 @@ def _numpy_buffer(ty: PointerType, array: Any) -> Buffer:
     made = _new_buffer()
     fields = made.__dict__
     fields["type"] = ty
-    fields["address"] = _address(array)
+    address = fields["address"] = _address(array)
+    if address & (ty.element.itemsize - 1):
+        raise unaligned(ty, address)
     fields["nbytes"] = array.nbytes
     fields["owner"] = array
     fields["writable"] = array.flags.writeable
     fields["before"] = 0
     return made
+
+
+def unaligned(ty: PointerType, address: int) -> CompileTypeError:
+    """What an array raises whose elements do not start at multiples of their size."""
+    size = ty.element.itemsize
+    return CompileTypeError(
+        f"an array of {ty.element} starts at address {address:#x}, which is no multiple of {size};"
+        " kernels need aligned arrays: pass a copy"
+    )
 
 
 def buffer(ty: PointerType, array: Any) -> Buffer:
@@ -334,6 +381,8 @@ def buffer(ty: PointerType, array: Any) -> Buffer:
     interface = getattr(array, "__cuda_array_interface__", None)
     if interface is not None:
         address, read_only = interface["data"]
+        if address & (ty.element.itemsize - 1):
+            raise unaligned(ty, address)
         return Buffer(ty, address, getattr(array, "nbytes", None), array, not read_only)
     return buffer(ty, as_numpy("", array))
 
@@ -341,48 +390,15 @@ def buffer(ty: PointerType, array: Any) -> Buffer:
 def _storage(ty: PointerType, tensor: Any) -> Buffer:
     """A tensor's memory is its whole storage, whatever part of it the tensor shows."""
     address = start_of("a tensor", tensor)
+    plain_memory("a tensor", tensor)
+    if address & (ty.element.itemsize - 1):
+        raise unaligned(ty, address)
     storage = getattr(tensor, "untyped_storage", None)
     if storage is None:
         return Buffer(ty, address, None, tensor)
     whole = storage()
     before = address - whole.data_ptr()
     return Buffer(ty, address, whole.nbytes() - before, tensor, True, before)
-
-
-# -- constexprs
-
-
-def constexpr_key(name: str, value: Any) -> Any:
-    """A hashable stand-in for a constexpr: equal only for values that mean the same code.
-
-    Raises CompileTypeError naming the parameter for a value that cannot be one.
-    """
-    kind = type(value)
-    if kind is int or kind is bool or kind is str or value is None:
-        return kind, value
-    if kind is float:
-        return kind, struct.pack("<d", value)
-    if isinstance(value, constexpr):
-        return constexpr_key(name, value.value)
-    if isinstance(value, tuple):
-        return kind, tuple(constexpr_key(name, part) for part in value)
-    if isinstance(value, (ScalarType, PointerType, VectorType)):
-        return "dtype", value
-    if isinstance(value, (bool, int, float, str, np.bool_, np.integer, np.floating)):
-        plain = value.item() if isinstance(value, np.generic) else value
-        return constexpr_key(name, plain) if type(plain) is not kind else (kind, repr(value))
-    if callable(value) and (hasattr(value, "fn") or getattr(value, "__constexpr__", False)):
-        return "function", value
-    raise CompileTypeError(
-        f"{name}: constexpr value must be a bool, int, float, str, dtype, None, a tuple of these,"
-        f" or a jit function, got {value!r} of type {kind.__name__}"
-    )
-
-
-def constexpr_value(value: Any) -> Any:
-    """The plain Python value that the kernel sees."""
-    value = unwrap(value)
-    return value.item() if isinstance(value, np.generic) else value
 
 
 # -- what a launch looks at first

@@ -84,7 +84,7 @@ def written(function: Function) -> dict[str, Where]:
     sources = _sources(function.body)
     result: dict[str, Where] = {}
     for op in walk(function.body):
-        if op.row.effect is Effect.WRITE and op.operands and not op.regions:
+        if op.row.effect is Effect.WRITE and op.row.operands[:1] == ("ptr",):
             for param in _roots(op.operands[0], sources):
                 result.setdefault(param.name, op.where)
     return result

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, overload
 
 from .. import targets
-from ..errors import CompileError, CompileTypeError, is_user_code
+from ..errors import CompileError, CompileTypeError, KernelFault, is_user_code
 from ..frontend.signature import (
     Constexpr,
     annotated_type,
@@ -27,21 +27,22 @@ from ..frontend.signature import (
 )
 from ..frontend.source import remember, source
 from ..ir.build import tracing
+from ..language.constexpr import constexpr
 from ..targets.memory import Argument
 from .arguments import (
     UNSEEN,
-    Described,
+    ArrayInfo,
     Parameter,
     argument_type,
-    constexpr_key,
-    constexpr_value,
     converters,
     flat,
     one_family,
     piece_of,
 )
 from .cache import Artifact
-from .launch import Launch, check_options, execute, grid_of, refuse_warps, target_of
+from .constexprs import constexpr_key, constexpr_value
+from .launch import Launch, check_options, execute, grid_of, refuse_warps
+from .target import target_of
 
 OPTIONS = frozenset(
     [
@@ -87,6 +88,31 @@ class KernelInterface:
     def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> Any:
         """Compiles for these arguments and runs nothing."""
         return self.run(*args, grid=grid, warmup=True, **kwargs)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """Kernels are copied and pickled by reference, as functions are: a copy is the kernel
+        itself, and a pickle holds its module and name."""
+        return self.__qualname__
+
+
+class Bound(KernelInterface):
+    """A kernel as a method of an object, which is its first argument: a constexpr where it is
+    launched, itself where kernel code calls it."""
+
+    def __init__(self, fn: JITFunction, instance: Any) -> None:
+        self.fn, self.instance = fn, instance
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.fn, name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self.instance, self.fn.__name__)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.fn(self.instance, *args, **kwargs)
+
+    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
+        return self.fn.run(constexpr(self.instance), *args, grid=grid, warmup=warmup, **kwargs)
 
 
 class JITFunction(KernelInterface):
@@ -137,8 +163,12 @@ class JITFunction(KernelInterface):
         return f"JITFunction({self.fn.__module__}:{self.fn.__qualname__})"
 
     def __get__(self, instance: Any, owner: Any) -> Any:
-        """As a method of a class, a kernel gets its object like any function."""
-        return self if instance is None else partial(self, instance)
+        """A kernel in a class: `self.kernel[grid](…)` launches it; one whose first parameter is
+        `self`, and any that kernel code calls, gets the object first, as a function would."""
+        is_method = self.arg_names[:1] == ["self"]
+        if instance is None or not (is_method or tracing()):
+            return self
+        return Bound(self, instance)
 
     @property
     def src(self) -> str:
@@ -193,7 +223,7 @@ class JITFunction(KernelInterface):
             hook(*args, **kwargs)
         try:
             return self._launch(values, grid, warmup, options)
-        except CompileError as error:
+        except KernelFault as error:
             raise error.with_traceback(kernel_frames(error.__traceback__)) from error.__cause__
 
     def _launch(
@@ -202,11 +232,15 @@ class JITFunction(KernelInterface):
         plan = self._plan(values, bool(options.get("debug", self.debug)))
         artifact = plan.artifact
         name = target_of(options.get("target"), plan.arrays)
-        extents = None if warmup else grid_of(grid, lambda: dict(zip(self.arg_names, values)))
+        extents = None
+        if not warmup:
+            # Compiling only, a grid of no program is a mistake; a run over none does nothing.
+            least = 1 if name is None else 0
+            extents = grid_of(grid, lambda: dict(zip(self.arg_names, values)), least)
         if name in (None, "cuda"):
             refuse_warps(options)
             artifact.cuda  # noqa: B018 - its refusals are the launch's
-        if name is not None and extents is not None:
+        if name is not None and extents is not None and 0 not in extents:
             execute(artifact, name, extents, plan.arguments(values))
         return Launch(artifact, None if warmup else name, extents)
 
@@ -256,7 +290,7 @@ class Plan:
     the arrays, which arguments are run-time ones and what makes them what targets take."""
 
     artifact: Artifact
-    arrays: Described | None
+    arrays: ArrayInfo | None
     makers: tuple[tuple[int, Callable[[Any], Any]], ...]
     nested: bool
 

@@ -2,18 +2,11 @@
 
 One idea: a table says what each target does with a compiled kernel; everything before it (types,
 keys, tracing) is the same for all.
-
-    with triton.target("interpret"):          a `with`, or a plain call for the whole process
-        kernel[grid](x, out, n, BLOCK=64)
-    kernel[grid](x, out, n, BLOCK=64, target="cpu")
-    MYTRITON_TARGET=cpu python script.py
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextvars import ContextVar, Token
 from typing import Any
 
 import numpy as np
@@ -23,78 +16,17 @@ from ..frontend.signature import Constexpr
 from ..ir.nodes import Function, Op
 from ..ir.types import I32
 from ..targets.memory import Argument, Buffer, any_overlap
-from .arguments import Described
 from .cache import Artifact
+from .target import RUN
 
 Grid = tuple[int, int, int]
 
-_chosen: ContextVar[str | None] = ContextVar("target", default=None)
 
+def grid_of(grid: Any, meta: Callable[[], Mapping[str, Any]], least: int = 0) -> Grid:
+    """The grid as three ints, each `least` or more; a launch over no program does nothing.
 
-class target:
-    """Chooses where kernels run: `triton.target("cpu")`, or `with triton.target("cpu"):`.
-
-    name: "cpu", "interpret", "eager", "cudasim" or "cuda"; None for the default by the arguments.
-    Raises CompileValueError for another name.
+    Raises CompileValueError `invalid launch grid: …`.
     """
-
-    default: str | None = None
-    """What a plain call chose."""
-
-    def __init__(self, name: str | None) -> None:
-        self.name = check_target(name)
-        self.before = target.default
-        self.token: Token[str | None] | None = None
-        target.default = self.name
-
-    def __enter__(self) -> target:
-        target.default = self.before
-        self.token = _chosen.set(self.name)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        assert self.token is not None
-        _chosen.reset(self.token)
-
-
-def check_target(name: str | None) -> str | None:
-    if name is not None and name not in RUN:
-        raise CompileValueError(f"there is no target {name!r}; there are {', '.join(RUN)}")
-    return name
-
-
-def chosen_target(given: str | None) -> str | None:
-    """The target of a launch, if one was chosen: by the launch, `target`, or the environment."""
-    if given is not None:
-        return check_target(given)
-    inside = _chosen.get()
-    if inside is not None:
-        return inside
-    return target.default or check_target(os.environ.get("MYTRITON_TARGET") or None)
-
-
-def target_of(given: str | None, arrays: Described | None) -> str | None:
-    """Where the launch runs; None for compiling only.
-
-    Raises CompileValueError for a target that cannot reach the arrays' memory.
-    """
-    name = chosen_target(given)
-    if arrays is not None and arrays.device:
-        if name not in (None, "cuda"):
-            raise CompileValueError(
-                f"target {name!r} runs on the CPU's memory, but the arrays are on a GPU; choose"
-                " 'cuda' or move them"
-            )
-        return "cuda"
-    if name == "cuda":
-        return None
-    if name is None and arrays is not None and arrays.family == "torch":
-        return "cpu"
-    return name
-
-
-def grid_of(grid: Any, meta: Callable[[], Mapping[str, Any]]) -> Grid:
-    """The grid as three ints. Raises CompileValueError `invalid launch grid: …`."""
     given = grid(dict(meta())) if callable(grid) else grid
     extents = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     if not 1 <= len(extents) <= 3:
@@ -103,10 +35,9 @@ def grid_of(grid: Any, meta: Callable[[], Mapping[str, Any]]) -> Grid:
         )
     for extent in extents:
         whole = isinstance(extent, (int, np.integer)) and not isinstance(extent, bool)
-        if not whole or extent <= 0:
-            raise CompileValueError(
-                f"invalid launch grid: {given!r}; {extent!r} is not a positive int"
-            )
+        if not whole or extent < least:
+            kind = "a positive int" if least else "an int of 0 or more"
+            raise CompileValueError(f"invalid launch grid: {given!r}; {extent!r} is not {kind}")
         if extent > I32.max_int:
             raise CompileValueError(
                 f"invalid launch grid: {given!r}; {extent!r} programs do not fit int32"
@@ -154,14 +85,13 @@ def _cuda(artifact: Artifact, grid: Grid, given: Sequence[Argument]) -> None:
     cuda.launch(artifact.cuda, grid, given)
 
 
-RUN: Mapping[str, Callable[[Artifact, Grid, Sequence[Argument]], None]] = {
+RUN |= {
     "cpu": _cpu,
     "interpret": _interpret,
     "eager": _eager,
     "cudasim": _cudasim,
     "cuda": _cuda,
 }
-"""What each target does with a compiled kernel."""
 
 
 def execute(artifact: Artifact, name: str, grid: Grid, given: Sequence[Argument]) -> None:

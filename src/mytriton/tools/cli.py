@@ -17,8 +17,8 @@ from rich.console import Console
 from rich.syntax import Syntax
 from rich.table import Table
 
-from ..errors import CompileError
-from ..runtime.launch import target
+from ..errors import KernelFault
+from ..runtime.target import set_target
 from . import stand_in
 from .doctor import report
 from .show import STAGES, load_kernel
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # the reader of the output has left, as `| head` does; nothing must be flushed at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (SignatureError, stand_in.StandInError, CompileError) as error:
+    except (SignatureError, stand_in.StandInError, KernelFault) as error:
         print(f"mytriton: {error}", file=sys.stderr)
         return 1
 
@@ -81,12 +81,11 @@ def _run(options: argparse.Namespace) -> int:
     sys.argv = [str(options.file), *options.args]
     sys.path.insert(0, str(options.file.parent.resolve()))
     try:
-        with (
-            stand_in.active(),
-            target(options.target or os.environ.get("MYTRITON_TARGET") or "cpu"),
-        ):
+        set_target(options.target or os.environ.get("MYTRITON_TARGET") or "cpu")
+        with stand_in.active():
             runpy.run_path(str(options.file), run_name="__main__")
     finally:
+        set_target(None)
         sys.argv, sys.path = argv, path
     return 0
 

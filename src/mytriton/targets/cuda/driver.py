@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from ...errors import CompileError, CompileValueError
+from ...errors import CompileError, CompileValueError, OutOfResources
 from ..memory import Argument, Buffer
 from .nvrtc import OPTIONS
 from .source import CudaSource
@@ -70,7 +70,10 @@ def check_limits(cupy: Any, source: CudaSource, grid: tuple[int, int, int]) -> N
     """What the device can run: its own limit of threads a block, CUDA's limits of a grid."""
     most = cupy.cuda.Device().attributes["MaxThreadsPerBlock"]
     if source.threads_per_block > most:
-        raise CompileValueError(
+        raise OutOfResources(
+            source.threads_per_block,
+            most,
+            "threads",
             f"{source.name} needs {source.threads_per_block} threads a block, this device allows "
             f"{most}; use a smaller block, or num_warps= for the tiled lowering",
             where=(),

@@ -77,11 +77,12 @@ def host_program(source: CudaSource) -> str:
 
 #define {source.name} kernel_{source.name}
 {source.kernel}
+#undef {source.name}
 
 extern "C" __attribute__((visibility("default"))) const char* mytriton_run(
     void** given, const unsigned int* grid, unsigned int threads, unsigned int resident, int order,
     unsigned int seed) {{
-    auto mytriton_kernel = [](void** given) {{ {source.name}({", ".join(given)}); }};
+    auto mytriton_kernel = [](void** given) {{ kernel_{source.name}({", ".join(given)}); }};
     return cudasim::launch(mytriton_kernel, given, grid, threads, resident, order, seed);
 }}
 """

@@ -1,6 +1,8 @@
 """`triton.runtime.autotuner`: configurations chosen by timing, constexprs computed."""
 
-from mytriton.runtime.autotune import Autotuner, Config, Heuristics, autotune, heuristics
+from mytriton.runtime.autotune import Autotuner, autotune
+from mytriton.runtime.config import Config
+from mytriton.runtime.heuristics import Heuristics, heuristics
 from mytriton.runtime.jit import JITFunction, KernelInterface
 
 from .driver import driver

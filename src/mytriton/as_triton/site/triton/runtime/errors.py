@@ -2,23 +2,7 @@
 
 from mytriton.errors import CompileError as TritonError
 from mytriton.errors import KernelError as InterpreterError
-
-
-class OutOfResources(TritonError):
-    """A kernel that needs more of something than the device has.
-
-    required, limit: amounts in the unit that `name` names (bytes of "shared memory", "threads").
-    """
-
-    def __init__(self, required: int, limit: int, name: str) -> None:
-        self.required, self.limit, self.name = required, limit, name
-        super().__init__(
-            f"out of resource: {name}, required: {required}, limit: {limit}; smaller blocks or"
-            " fewer `num_stages` need less"
-        )
-
-    def __reduce__(self) -> tuple[type, tuple[int, int, str]]:
-        return type(self), (self.required, self.limit, self.name)
+from mytriton.errors import OutOfResources
 
 
 class PTXASError(TritonError):

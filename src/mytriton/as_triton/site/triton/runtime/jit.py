@@ -1,7 +1,7 @@
 """`triton.runtime.jit`: kernels."""
 
 from mytriton.runtime.arguments import TensorWrapper, reinterpret
-from mytriton.runtime.host import constexpr_function
+from mytriton.runtime.host_functions import constexpr_function
 from mytriton.runtime.jit import JITFunction, KernelInterface, jit
 
 from .driver import driver
