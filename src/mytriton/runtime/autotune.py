@@ -21,7 +21,6 @@ from .config import Config
 from .constexprs import exact
 from .heuristics import Wrapper
 from .target import chosen_target, target_of
-from .tuning_cache import choice_file, read_choice, write_choice
 
 Hook = Callable[..., Any]
 
@@ -273,6 +272,8 @@ class Autotuner(Wrapper):
     ) -> bool:
         """Takes the choice found on disk, or calls `bench_fn` and puts its choice there. Returns
         whether one was found. Configurations with a pre_hook are timed every time."""
+        from .tuning_cache import choice_file, read_choice, write_choice
+
         if any(config.pre_hook is not None for config in configs):
             bench_fn()
             return False
