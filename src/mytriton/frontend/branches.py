@@ -23,8 +23,10 @@ from .pytree import (
     Tree,
     Undefined,
     conflict,
+    handle,
     handle_like,
     is_dynamic,
+    is_known,
     same,
     tree,
     type_name,
@@ -140,9 +142,9 @@ class Branches:
     ) -> Any:
         if same(a, b):
             return _constantly(a)
-        if isinstance(a, bool) and isinstance(b, bool):
+        if (chosen := _known_bool(a)) is not None and _known_bool(b) is not None:
             condition = tensor(self.condition)
-            return (lambda _: condition) if a else (lambda _: condition.logical_not())
+            return (lambda _: condition) if chosen else (lambda _: condition.logical_not())
         if not is_dynamic(a) or not is_dynamic(b):
             raise self.differ(name, type_name(a), type_name(b))
         left, right = self.operands(a, b)
@@ -159,11 +161,12 @@ class Branches:
         return lambda results: tensor(results[position])
 
     def operands(self, a: Any, b: Any) -> tuple[Operand, Operand]:
-        if isinstance(a, tensor) and not isinstance(b, tensor):
-            return a.handle, handle_like(b, a.handle.ty)
-        if isinstance(b, tensor) and not isinstance(a, tensor):
-            return handle_like(a, b.handle.ty), b.handle
-        return semantics.operand(a), semantics.operand(b)
+        left, right = handle(a), handle(b)
+        if left.ty != right.ty and is_known(b):  # type: ignore[union-attr]
+            right = handle_like(b, left.ty)  # type: ignore[union-attr]
+        if left.ty != right.ty and is_known(a):  # type: ignore[union-attr]
+            left = handle_like(a, right.ty)  # type: ignore[union-attr]
+        return left, right
 
     def zeros(self, of: Tree) -> Tree:
         leaves = (tensor(self.outside(leaf)) if is_dynamic(leaf) else leaf for leaf in of.leaves)
@@ -215,6 +218,11 @@ def snapshot(frame: FrameType | None, names: tuple[str, ...]) -> dict[str, Tree]
         return {}
     values = frame.f_locals
     return {name: tree(values.get(name, UNBOUND)) for name in names}
+
+
+def _known_bool(leaf: Any) -> bool | None:
+    value = leaf.handle.value if isinstance(leaf, tensor) and is_known(leaf) else leaf
+    return value if isinstance(value, bool) else None
 
 
 def _constantly(value: Any) -> Any:

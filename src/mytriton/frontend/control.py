@@ -21,6 +21,7 @@ from ..language.constexpr import unwrap
 from ..language.debug import StaticAssertionError
 from ..language.loops import condition as advised_condition
 from ..language.loops import range as advised_range
+from ..language.scalars import assigned
 from ..language.tensor import tensor
 from .branches import Branches
 from .builtins import BUILTINS
@@ -106,21 +107,22 @@ def bounds(loop: KernelRange) -> tuple[Operand, Operand, Operand]:
     """The loop's bounds as operands of one int type, at least i32."""
     given = [semantics.plain(value) for value in (loop.start, loop.stop, loop.step)]
     for value in given:
-        ty = semantics.natural(value) if semantics.is_number(value) else value.ty
+        ty = semantics.number_type(value) if semantics.is_number(value) else value.ty
         if shape_of(ty) or element_of(ty).kind not in ("b", "i", "u"):
             raise CompileTypeError(f"range() takes scalar ints, got {ty}")
-    if given[2] == 0 and semantics.is_number(given[2]):
+    if semantics.known(given[2]) == 0:
         raise CompileValueError("range() step must not be zero")
-    wide = [
-        value
-        if semantics.is_number(value) and not isinstance(value, bool)
-        else semantics.cast(semantics.operand(value), I32)
-        if element_of(semantics.operand(value).ty).bits < 32  # type: ignore[union-attr]
-        else value
-        for value in given
-    ]
-    low, high, step = semantics.promote(*wide, symbol="range()")
+    low, high, step = semantics.promote(*map(_bound, given), symbol="range()")
     return low, high, step
+
+
+def _bound(value: Any) -> Any:
+    """A bound of at least 32 bits; a number beyond i32 is an i64, so that a step may be negative."""
+    if semantics.is_number(value) and not isinstance(value, bool):
+        element = semantics.natural(value)
+        return value if element == I32 else semantics.number_as(value, element)
+    operand = semantics.operand(value)
+    return semantics.cast(operand, I32) if element_of(semantics.ty(operand)).bits < 32 else operand
 
 
 class Control:
@@ -212,6 +214,10 @@ class Control:
         if isinstance(value, Undefined):
             raise CompileError(value.reason or f"`{name}` is not bound here")
         return value
+
+    def assign(self, value: Any, alias: bool = False) -> Any:
+        """What a name is bound to by `name = value`: a number becomes a typed scalar."""
+        return value if type(value) is tensor else assigned(value, alias)
 
     def constexpr(self, value: Any) -> Any:
         """The value of `name: tl.constexpr = value`; what is known late stays, as in Triton."""

@@ -31,7 +31,7 @@ from .pytree import (
     handle,
     handle_like,
     is_dynamic,
-    is_number,
+    is_known,
     same,
     type_name,
     zero_like,
@@ -74,7 +74,7 @@ class Carried:
         for name, value in self.before.items():
             sure = name in self.site.likely
             self.dynamic[name] = [
-                isinstance(leaf, tensor) or (is_number(leaf) and sure) for leaf in value.leaves
+                is_dynamic(leaf) and (sure or not is_known(leaf)) for leaf in value.leaves
             ]
 
     def operands(self) -> list[Operand]:

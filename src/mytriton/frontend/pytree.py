@@ -17,9 +17,9 @@ from typing import Any
 from ..errors import CompileError, CompileTypeError
 from ..ir.build import emit
 from ..ir.nodes import Const, Operand
-from ..ir.types import I64, PointerType, ScalarType, Type, element_of, shape_of
+from ..ir.types import I64, Element, PointerType, ScalarType, Type, element_of, shape_of
 from ..language.constexpr import constexpr
-from ..language.semantics import natural, number_as, operand
+from ..language.semantics import number_as, number_type, operand
 from ..language.tensor import tensor
 
 
@@ -129,16 +129,21 @@ def is_dynamic(leaf: Any) -> bool:
     return isinstance(leaf, tensor) or is_number(leaf)
 
 
+def is_known(leaf: Any) -> bool:
+    """Whether the leaf is a number, weak or typed, that is known while tracing."""
+    return isinstance(leaf.handle, Const) if isinstance(leaf, tensor) else is_number(leaf)
+
+
 def same(left: Any, right: Any) -> bool:
     """Whether two leaves are one value."""
     if left is right:
         return True
     if isinstance(left, tensor) and isinstance(right, tensor):
-        return left.handle is right.handle
+        return left.handle is right.handle or (is_known(left) and left.handle == right.handle)
     if type(left) is not type(right) or isinstance(left, tensor):
         return False
     if is_number(left):
-        return number_as(left, natural(left)) == number_as(right, natural(right))
+        return number_as(left, number_type(left)) == number_as(right, number_type(right))
     try:
         return bool(left == right)
     except Exception:
@@ -151,21 +156,30 @@ def handle(leaf: Any) -> Operand:
 
 
 def handle_like(leaf: Any, other: Type) -> Operand:
-    """The leaf as an operand; a Python number takes the other's type if that is of its kind."""
-    element = element_of(other)
-    if is_number(leaf) and not shape_of(other):
-        kind, target = natural(leaf).kind, element.kind
-        if kind == target or (kind in "iu" and target in "iu"):
-            return number_as(leaf, element)
-    return handle(leaf)
+    """The leaf as an operand; a number that is known takes the other's type if that is of its
+    kind (of a typed scalar, if it holds the value)."""
+    value, element = handle(leaf), element_of(other)
+    if isinstance(value, Const) and is_known(leaf) and not shape_of(other):
+        kind, target = value.ty.kind, element.kind
+        alike = kind == target or (kind in "iu" and target in "iu")
+        if alike and (is_number(leaf) or _holds(element, value.value)):
+            return number_as(value.value, element)
+    return value
+
+
+def _holds(element: Element, number: bool | int | float) -> bool:
+    if not isinstance(element, ScalarType):
+        return False
+    return element.kind not in "iu" or element.min_int <= number <= element.max_int
 
 
 def type_name(leaf: Any) -> str:
     """How an error speaks of a leaf."""
-    if isinstance(leaf, tensor):
-        return str(leaf.handle.ty)
     if is_number(leaf):
-        return f"{natural(leaf)} (the Python value {leaf!r})"
+        return f"{number_type(leaf)} (the number {leaf!r})"
+    if isinstance(leaf, tensor):
+        known = f" (the number {leaf.handle.value!r})" if isinstance(leaf.handle, Const) else ""
+        return f"{leaf.handle.ty}{known}"
     return repr(leaf)
 
 

@@ -105,7 +105,7 @@ def full(shape: Any, value: Any, dtype: Any = None) -> tensor:
     given = semantics.plain(value)
     extents = shape_argument(shape) if unwrap(shape) not in ((), []) else ()
     if semantics.is_number(given):
-        element = semantics.natural(given) if dtype is None else as_dtype(dtype)
+        element = semantics.number_type(given) if dtype is None else as_dtype(dtype)
         if isinstance(element, PointerType):
             raise CompileTypeError("full: a block of pointers is made by tl.broadcast_to(ptr, …)")
         scalar: Any = semantics.convert_number(given, element)

@@ -40,6 +40,8 @@ from ..ir.types import (
 from .constexpr import unwrap
 
 _KIND = {"b": 0, "u": 1, "i": 1, "f": 2}
+_LEAST_NORMAL = 2.0**-126
+"""The least positive normal number of f32."""
 _BOOL_OPS = {"add": "xor", "sub": "xor", "mul": "and", "minimum": "and", "maximum": "or"}
 """Arithmetic modulo 2, and false < true."""
 
@@ -71,12 +73,32 @@ def plain(value: Any) -> Any:
 
 
 def natural(number: bool | int | float) -> ScalarType:
-    """The type a Python number has on its own: bool, f32, or the first of i32, i64, u64 it fits."""
+    """The type of a number that is an argument of a kernel: bool, f32, or the first of i32, i64,
+    u64 that holds it. Raises CompileValueError for an int of more than 64 bits."""
     if isinstance(number, bool):
         return BOOL
     if isinstance(number, float):
         return F32
-    for candidate in (I32, I64, U64):
+    return _first_that_holds(number, (I32, I64, U64))
+
+
+def number_type(number: bool | int | float) -> ScalarType:
+    """The type of a number inside a kernel: bool; of an int the first of i32, u32, i64, u64 that
+    holds it; of a float f32, or f64 where it is finite and not a normal number of f32.
+
+    Raises CompileValueError for an int of more than 64 bits.
+    """
+    if isinstance(number, bool):
+        return BOOL
+    if isinstance(number, float):
+        size = abs(number)
+        wide = 0 < size < _LEAST_NORMAL or F32.max_finite < size < math.inf
+        return F64 if wide else F32
+    return _first_that_holds(number, (I32, U32, I64, U64))
+
+
+def _first_that_holds(number: int, types: Sequence[ScalarType]) -> ScalarType:
+    for candidate in types:
         if candidate.min_int <= number <= candidate.max_int:
             return candidate
     raise CompileValueError(f"{number} does not fit 64 bits")
@@ -106,7 +128,7 @@ def operand(value: Any, element: Element | None = None) -> Operand:
     """The value as an operand, of the element type where one is given (explicit casts are made)."""
     value = plain(value)
     if is_number(value):
-        return number_as(value, natural(value) if element is None else element)
+        return number_as(value, number_type(value) if element is None else element)
     return value if element is None else cast(value, element)
 
 
@@ -148,7 +170,7 @@ def _number_type(element: Element, symbol: str) -> ScalarType:
 def meeting(values: Sequence[Any], symbol: str, division: bool = False) -> ScalarType:
     """The element type of an operation on plain values: tensors meet in `common`, and a Python
     number counts only where its kind is higher than theirs."""
-    numbers = [natural(value) for value in values if is_number(value)]
+    numbers = [number_type(value) for value in values if is_number(value)]
     tensors = [
         _number_type(element_of(ty(value)), symbol) for value in values if not is_number(value)
     ]
