@@ -121,7 +121,7 @@ def test_reductions(axis: Any, keep: bool) -> None:
 
 @pytest.mark.parametrize(
     ("dtype", "result"),
-    [("int8", "int32"), ("uint8", "uint32"), ("bool", "int32"), ("int64", "int64")],
+    [("int8", "int32"), ("uint8", "uint32"), ("bool", "uint32"), ("int64", "int64")],
 )
 def test_sums_of_narrow_ints_grow(dtype: str, result: str) -> None:
     x = np.ones(300, dtype) if dtype == "bool" else np.full(300, 127, dtype)
@@ -184,7 +184,9 @@ def test_scans(axis: int, reverse: bool) -> None:
 
 
 def test_scan_types() -> None:
-    assert evaluate(lambda x: tl.cumsum(x), np.ones(4, ml_dtypes.bfloat16)).dtype == np.float32
+    assert (
+        evaluate(lambda x: tl.cumsum(x), np.ones(4, ml_dtypes.bfloat16)).dtype == ml_dtypes.bfloat16
+    )
     assert evaluate(lambda x: tl.cumsum(x), np.ones(4, bool)).tolist() == [1, 2, 3, 4]
     assert evaluate(lambda x: tl.cumsum(x), np.full(4, 100, np.int8)).tolist()[-1] == 400
 

@@ -16,7 +16,7 @@ from .meaning import means
 
 
 def test_sums_of_bools_and_narrow_ints_are_of_32_bits():
-    means(lambda x: tl.sum(x, 0), np.int32(300), np.ones(300, bool))
+    means(lambda x: tl.sum(x, 0), np.uint32(300), np.ones(300, bool))
     means(lambda x: tl.sum(x, 0), np.int32(3 * 127), np.full(3, 127, np.int8))
     means(lambda x: tl.sum(x, 0), np.uint32(3 * 255), np.full(3, 255, np.uint8))
     means(lambda x: tl.sum(x, 0), np.int32(-(2**31)), np.array([2**31 - 1, 1], np.int32))

@@ -30,7 +30,8 @@ def kind(name):
 def promoted(left, right):
     """The rule of two tensors, said a second time."""
     if kind(left) != kind(right):
-        return left if kind(left) > kind(right) else right
+        higher = left if kind(left) > kind(right) else right
+        return "fp32" if higher == "bf16" else higher
     a, b = DTYPES[left], DTYPES[right]
     if kind(left) < 2:
         if a.itemsize != b.itemsize:
@@ -41,7 +42,7 @@ def promoted(left, right):
             return wide
     if left == right:
         return left
-    return "fp32" if "bf16" in (left, right) else "fp16"
+    return "fp16" if "fp16" in (left, right) or "bf16" not in (left, right) else "fp32"
 
 
 @pytest.mark.parametrize("left", DTYPES)
@@ -110,8 +111,42 @@ def test_right_shifts_are_arithmetic_of_signed_and_logical_of_unsigned():
     u = x.view(np.uint32)
     means(lambda u, n: u >> n, u >> n.astype(np.uint32), u, n)
     assert type_of(lambda u, n: u >> n, u, n) == "uint32"
-    narrow = x.astype(np.int8)
-    assert type_of(lambda x, n: x << n, narrow, n) == "int8"
+
+
+SHIFTED = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+
+
+@pytest.mark.parametrize("left", SHIFTED)
+def test_shifts_promote_as_and_does(left):
+    """The sign bit of the left operand's own type decides what `>>` shifts in."""
+    for right in SHIFTED:
+        a, b = DTYPES[left], DTYPES[right]
+        meet = DTYPES[promoted(left, right)]
+        bits = 8 * meet.itemsize
+        x = np.array([1, 3, 100, 0, 0], a)
+        x[3:] = np.iinfo(a).max, np.iinfo(a).min
+        n = np.array([0, 1, 2, 3, 7], b)
+        wide = [int(v) for v in x]
+        wanted = [(v << int(k)) % 2**bits for v, k in zip(wide, n)]
+        means(lambda x, n: x << n, np.array(wanted, f"u{meet.itemsize}").view(meet), x, n)
+        wanted = [(v >> int(k)) % 2**bits for v, k in zip(wide, n)]
+        means(lambda x, n: x >> n, np.array(wanted, f"u{meet.itemsize}").view(meet), x, n)
+
+
+def test_a_count_past_the_width_shifts_all_out():
+    x, n = np.array([-128, 127, 1, -1], np.int32), np.array([256, 32, 257, -1], np.int32)
+    means(lambda x, n: x >> n, np.array([-1, 0, 0, -1], np.int32), x, n)
+    means(lambda x, n: x << n, np.zeros(4, np.int32), x, n)
+
+
+def test_bools_shift_and_divide_as_bools():
+    a, b = np.array([0, 0, 1, 1], bool), np.array([0, 1, 0, 1], bool)
+    means(lambda a, b: a << b, a & ~b, a, b)
+    means(lambda a, b: a >> b, a & ~b, a, b)
+    ones = np.ones(4, bool)
+    means(lambda a, b: a // b, a, a, ones)
+    means(lambda a, b: a % b, np.zeros(4, bool), a, ones)
+    means(lambda a: abs(a), a, a)
 
 
 def test_bools_count_modulo_two_and_are_ordered():

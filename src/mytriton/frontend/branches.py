@@ -16,6 +16,7 @@ from ..ir.build import Scope, current
 from ..ir.nodes import Operand, Region
 from ..ir.ops import RegionKind
 from ..language import semantics
+from ..language.scalars import assigned
 from ..language.tensor import tensor
 from .jumps import RESULT, RETURNED
 from .pytree import (
@@ -141,7 +142,7 @@ class Branches:
         self, name: str, a: Any, b: Any, left_exit: frozenset[str], right_exit: frozenset[str]
     ) -> Any:
         if same(a, b):
-            return _constantly(a)
+            return _constantly(assigned(a, alias=True) if name in ("", RESULT) else a)
         if (chosen := _known_bool(a)) is not None and _known_bool(b) is not None:
             condition = tensor(self.condition)
             return (lambda _: condition) if chosen else (lambda _: condition.logical_not())

@@ -10,11 +10,12 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FrameType
 from typing import Any
 
 from ..errors import CompileError, CompileTypeError, CompileValueError
 from ..ir.build import current
-from ..ir.nodes import Operand
+from ..ir.nodes import Const, Operand
 from ..ir.types import I32, TypeQueries, element_of, shape_of
 from ..language import semantics
 from ..language.constexpr import unwrap
@@ -25,6 +26,7 @@ from ..language.scalars import assigned
 from ..language.tensor import tensor
 from .branches import Branches
 from .builtins import BUILTINS
+from .exits import RESULT
 from .loops import KernelFor, KernelWhile, PythonLoop
 from .pytree import UNBOUND, Undefined
 from .rewrite import Site
@@ -72,17 +74,43 @@ class Known:
 
 
 class Chosen:
-    """A conditional expression that Python decides."""
+    """A conditional expression that Python decides. typed: the condition is known only because the
+    kernel runs eagerly, so a number is typed as the join of two regions would type it."""
 
-    def __init__(self, then: bool) -> None:
-        self.then, self.orelse = then, not then
+    def __init__(self, then: bool, typed: bool = False) -> None:
+        self.then, self.orelse, self.typed = then, not then, typed
         self.value: Any = None
 
     def first(self, value: Any) -> None:
         self.value = value
 
     def second(self, value: Any) -> Any:
-        return self.value if self.then else value
+        chosen = self.value if self.then else value
+        return assigned(chosen, alias=True) if self.typed else chosen
+
+
+class EagerIf:
+    """An `if` of a function that returns a value in it, on a condition that the eager driver knows:
+    Python takes the branch, and the returned number is typed as the join would type it."""
+
+    symbolic = True
+
+    def __init__(self, site: Site, then: bool, frame: FrameType) -> None:
+        self.site, self.frame = site, frame
+        self.then, self.orelse = then, not then
+
+    def values(self) -> dict[str, Any]:
+        found = self.frame.f_locals
+        return {name: found.get(name, UNBOUND) for name in self.site.names}
+
+    def other(self) -> tuple[Any, ...]:
+        return tuple(self.values().values())
+
+    def join(self) -> tuple[Any, ...]:
+        return tuple(
+            assigned(value, alias=True) if name == RESULT else value
+            for name, value in self.values().items()
+        )
 
 
 TRUE, FALSE = Known(True), Known(False)
@@ -117,7 +145,7 @@ def bounds(loop: KernelRange) -> tuple[Operand, Operand, Operand]:
 
 
 def _bound(value: Any) -> Any:
-    """A bound of at least 32 bits; a number beyond i32 is an i64, so that a step may be negative."""
+    """A bound of at least 32 bits; a number beyond i32 is i64, so that a step may be negative."""
     if semantics.is_number(value) and not isinstance(value, bool):
         element = semantics.natural(value)
         return value if element == I32 else semantics.number_as(value, element)
@@ -135,11 +163,11 @@ class Control:
 
     def if_(self, value: Any, site: int) -> Any:
         condition = decide(value)
-        if condition is True:
-            return TRUE
-        if condition is False:
-            return FALSE
-        return Branches(self.sites[site], condition, sys._getframe(1))
+        if not isinstance(condition, bool):
+            return Branches(self.sites[site], condition, sys._getframe(1))
+        if _is_runtime(value) and RESULT in self.sites[site].names:
+            return EagerIf(self.sites[site], condition, sys._getframe(1))
+        return TRUE if condition else FALSE
 
     def for_(self, iterable: Any, site: int) -> Any:
         loop = as_range(iterable)
@@ -230,7 +258,7 @@ class Control:
     def choice(self, value: Any) -> Any:
         condition = decide(value)
         if isinstance(condition, bool):
-            return Chosen(condition)
+            return Chosen(condition, _is_runtime(value))
         return Branches(Site(0), condition, None)
 
     def and_ends(self, value: Any) -> bool:
@@ -240,19 +268,24 @@ class Control:
         return _is_python(value) and bool(_truth(value))
 
     def and_(self, left: Any, right: Any) -> Any:
+        """`left and right` where the left does not end it; a known false ends it from the right
+        too, so that `if i == n - 1 and FLAG:` is Python's when FLAG is false."""
         if _is_python(left):
             return right
+        if not left.shape and _is_python(right) and not _truth(right):
+            return False
         return left.logical_and(_logical(right))
 
     def or_(self, left: Any, right: Any) -> Any:
+        """`left or right` where the left does not end it; see `and_`."""
         if _is_python(left):
             return right
+        if not left.shape and _is_python(right) and _truth(right):
+            return True
         return left.logical_or(_logical(right))
 
     def not_(self, value: Any) -> Any:
-        if _is_python(value):
-            return not _truth(value)
-        return value.logical_not()
+        return value.logical_not() if isinstance(value, tensor) else not unwrap(value)
 
     def builtin(self, function: Any) -> Callable[..., Any]:
         """The kernel's version of a Python builtin; anything else that has its name as it is."""
@@ -262,17 +295,18 @@ class Control:
         return KernelRange if function is builtins.range else function
 
 
+def _is_runtime(value: Any) -> bool:
+    """Whether only a run tells the value (the eager driver, which runs, knows it all the same)."""
+    return isinstance(value, tensor) and not isinstance(value.handle, Const)
+
+
 def _is_python(value: Any) -> bool:
-    """Whether Python knows the truth of the value."""
-    if not isinstance(value, tensor):
-        return True
-    return current().known(value.handle) is not None
+    """Whether the truth of the value is known before any run."""
+    return not _is_runtime(value)
 
 
 def _truth(value: Any) -> bool:
-    if isinstance(value, tensor):
-        return bool(current().known(value.handle))
-    return bool(unwrap(value))
+    return bool(value if isinstance(value, tensor) else unwrap(value))
 
 
 def _logical(value: Any) -> Any:

@@ -9,6 +9,7 @@ Python's own conditional expression does the short circuit.
                         $1.second(y if $1.orelse else None))[2]
     not a          →   $ctl.not_(a)
     min(a, b)      →   $ctl.builtin(min)(a, b)
+    x = a          →   x = $ctl.assign(a)
     N.value        →   $ctl.value(N)
 
 Read by `rewrite.py`; the calls are in `control.py`.
@@ -54,6 +55,13 @@ def refusal(node: ast.AST, what: str, instead: str) -> ast.stmt:
     """A statement that raises where it stands."""
     refuse = call("refuse", ast.Constant(what), ast.Constant(instead))
     return place(ast.Expr(refuse), node)  # type: ignore[return-value]
+
+
+def assigned(value: ast.expr, given: ast.expr) -> ast.expr:
+    """The value of an assignment, its numbers typed; `given` is the user's own expression."""
+    names = isinstance(given, (ast.Name, ast.Attribute, ast.Subscript))
+    made = call("assign", value, ast.Constant(True)) if names else call("assign", value)
+    return place(made, given)  # type: ignore[return-value]
 
 
 def header(node: ast.expr, local: set[str]) -> ast.expr:
@@ -108,6 +116,12 @@ class Expressions(ast.NodeTransformer):
         read = self.visit(place(ast.Name(target.id, ast.Load()), target))
         value = ast.BinOp(read, node.op, self.visit(node.value))
         return place(ast.Assign([target], value), node)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
+        given = node.value
+        self.generic_visit(node)
+        node.value = assigned(node.value, given)
+        return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         word = "and" if isinstance(node.op, ast.And) else "or"

@@ -96,7 +96,7 @@ class Statements:
         if type(node) in REFUSED:
             return expressions.refusal(node, *REFUSED[type(node)])
         result = method(self, node) if method else self.expression(node)
-        if method is None or isinstance(node, ast.FunctionDef):
+        if method is None or isinstance(node, (ast.FunctionDef, ast.Assign, ast.AugAssign)):
             names = bindings([node])
             self.defined |= names
             self.lines.update(dict.fromkeys(names, node.lineno))
@@ -234,6 +234,25 @@ class Statements:
         call = _call("assert_", [self.expression(node.test), self.expression(message)], node)
         return place(ast.Expr(call), node)  # type: ignore[return-value]
 
+    def assigned(self, node: ast.Assign) -> ast.stmt:
+        """`x = value` binds a typed scalar where the value is a number; the names made here do
+        not."""
+        given, own = node.value, _is_own(node.targets[0]) or _is_own(node.value)
+        made: ast.Assign = self.expression(node)
+        made.value = made.value if own else expressions.assigned(made.value, given)
+        return made
+
+    def augmented(self, node: ast.AugAssign) -> list[ast.stmt]:
+        """`x += value`, in place where Python does it so, and then typed as an assignment."""
+        made = self.expression(node)
+        if isinstance(made, ast.Assign):
+            made.value = expressions.assigned(made.value, made.value)
+        if not isinstance(made, ast.AugAssign) or not isinstance(node.target, ast.Name):
+            return [made]
+        read = ast.Name(node.target.id, ast.Load())
+        again = assign(node.target.id, _call("assign", [read, ast.Constant(True)], node), node)
+        return [made, again]
+
     def annotated(self, node: ast.AnnAssign) -> list[ast.stmt]:
         """`x: tl.constexpr = value` is known now if it can be; other annotations say nothing."""
         names = bindings([node])
@@ -242,6 +261,8 @@ class Statements:
         value = self.expression(node.value)
         if ast.unparse(node.annotation).split(".")[-1] == "constexpr":
             value = _call("constexpr", [value], node.value)
+        else:
+            value = expressions.assigned(value, node.value)
         result = ast.Assign([self.expression(node.target)], value)
         self.defined |= names
         self.lines.update(dict.fromkeys(names, node.lineno))
@@ -284,6 +305,11 @@ def rewrite_function(
     return function
 
 
+def _is_own(node: ast.expr) -> bool:
+    """Whether the node is a name that the rewriting made: a flag, an item, a returned value."""
+    return isinstance(node, ast.Name) and node.id.startswith("$")
+
+
 def _call(method: str, arguments: list[ast.expr], at: ast.AST) -> ast.expr:
     return place(_method("$ctl", method, arguments), at)  # type: ignore[return-value]
 
@@ -318,6 +344,8 @@ _STATEMENTS: Mapping[type[ast.stmt], Any] = {
     ast.For: Statements.loop,
     ast.While: Statements.loop,
     ast.Assert: Statements.assert_,
+    ast.Assign: Statements.assigned,
+    ast.AugAssign: Statements.augmented,
     ast.AnnAssign: Statements.annotated,
     ast.FunctionDef: Statements.nested,
 }

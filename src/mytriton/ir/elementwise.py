@@ -359,9 +359,9 @@ for _name, _short, _other, _nan in (
 
 elementwise(
     "abs",
-    "The absolute value; of the least int itself.",
+    "The absolute value; of the least int, and of a bool, itself.",
     1,
-    "iuf",
+    "biuf",
     numpy=np.abs,
     public=True,
     c={
@@ -369,9 +369,10 @@ elementwise(
         "i": "({0} < 0 ? 0U - {0} : {0})",
         "i64": "({0} < 0 ? 0ULL - {0} : {0})",
         "u": "{0}",
+        "b": "{0}",
     },
     llvm={"f": "llvm.fabs"},
-    expand=lambda x: x if x.element.kind == "u" else (x < 0).where(0 - x, x),
+    expand=lambda x: x if x.element.kind in "bu" else (x < 0).where(0 - x, x),
 )
 elementwise(
     "fma",

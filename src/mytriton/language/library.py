@@ -97,7 +97,7 @@ def sum_type(element: Element, dtype: Any) -> ScalarType | None:
         assert isinstance(chosen, ScalarType)
         return chosen
     if element.kind in "biu" and element.bits < 32:
-        return U32 if element.kind == "u" else I32
+        return I32 if element.kind == "i" else U32
     return None
 
 
@@ -114,8 +114,8 @@ def _accumulated(value: tensor, along: Callable[[tensor], tensor]) -> tensor:
 def sum(input: Any, axis: Any = None, keep_dims: bool = False, dtype: Any = None) -> tensor:
     """The sum along an axis, or of everything when None.
 
-    Of bools and ints narrower than 32 bits in i32 or u32; of floats below 32 bits accumulated in
-    f32 and rounded once to their type. dtype: the type to sum in, instead.
+    Of ints narrower than 32 bits in i32 or u32, of bools in u32; of floats below 32 bits
+    accumulated in f32 and rounded once to their type. dtype: the type to sum in, instead.
     """
     value = to_tensor(input)
     target = sum_type(value.dtype, dtype)
@@ -235,8 +235,6 @@ def argmin(input: Any, axis: Any, tie_break_left: bool = True, keep_dims: bool =
 
 def _running(input: Any, axis: Any, reverse: bool, dtype: Any, combine: Any) -> tensor:
     value = to_tensor(input)
-    if value.dtype == BF16 and dtype is None:
-        value = cast(value, F32)
     target = sum_type(value.dtype, dtype)
     value = value if target is None else cast(value, target)
     return _accumulated(value, lambda v: associative_scan(v, axis, combine, reverse))
@@ -245,15 +243,14 @@ def _running(input: Any, axis: Any, reverse: bool, dtype: Any, combine: Any) -> 
 @member
 @builtin
 def cumsum(input: Any, axis: Any = 0, reverse: bool = False, dtype: Any = None) -> tensor:
-    """The running sum along an axis, from the end with reverse. bf16 gives f32; bools and ints
-    narrower than 32 bits i32 or u32; dtype: the type to sum in, instead."""
+    """The running sum along an axis, from the end with reverse; types as for `sum`."""
     return _running(input, axis, reverse, dtype, _add)
 
 
 @member
 @builtin
 def cumprod(input: Any, axis: Any = 0, reverse: bool = False, dtype: Any = None) -> tensor:
-    """The running product along an axis, from the end with reverse; types as for cumsum."""
+    """The running product along an axis, from the end with reverse; types as for `sum`."""
     return _running(input, axis, reverse, dtype, _multiply)
 
 

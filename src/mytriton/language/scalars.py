@@ -33,7 +33,7 @@ _NUMBERS = (bool, int, float)
 
 
 def assigned(value: Any, alias: bool = False) -> Any:
-    """The value that a name is bound to: numbers become typed scalars, also inside tuples and lists.
+    """The value that a name is bound to: numbers become typed scalars, in tuples and lists too.
 
     A new container is made only where an item changes. alias: the expression only names the value
     (`b = a`, `b = a.items`), so a list stays the very list it is. Subclasses of int and float (an

@@ -26,6 +26,8 @@ from ..ir.types import (
     F16,
     F32,
     F64,
+    I8,
+    I16,
     I32,
     I64,
     U32,
@@ -44,6 +46,7 @@ _LEAST_NORMAL = 2.0**-126
 """The least positive normal number of f32."""
 _BOOL_OPS = {"add": "xor", "sub": "xor", "mul": "and", "minimum": "and", "maximum": "or"}
 """Arithmetic modulo 2, and false < true."""
+_SIGNED = {8: I8, 16: I16, 32: I32, 64: I64}
 
 
 def ty(operand: Operand) -> Type:
@@ -133,8 +136,12 @@ def operand(value: Any, element: Element | None = None) -> Operand:
 
 
 def common(left: ScalarType, right: ScalarType, division: bool = False) -> ScalarType:
-    """The element type two tensors meet in. `division`: for `/` and `%`, where floats below 32
-    bits go to f32."""
+    """The element type two tensors meet in. `division`: for `/`, `//` and `%`, where floats below
+    32 bits go to f32 and ints of different signedness are refused.
+
+    f16 wins over everything below f32. bf16 stays only beside itself: with ints and fp8s it is
+    f32. Two different fp8s meet in f16.
+    """
     if left.kind != "f" and right.kind != "f":
         return _common_int(left, right, division)
     floats = {t for t in (left, right) if t.kind == "f"}
@@ -142,10 +149,11 @@ def common(left: ScalarType, right: ScalarType, division: bool = False) -> Scala
         return F64
     if division or F32 in floats:
         return F32
-    if len(floats) == 1:
-        return floats.pop()
-    wide = floats & {F16, BF16}
-    return F32 if BF16 in wide else F16
+    if F16 in floats:
+        return F16
+    if BF16 in floats:
+        return BF16 if left == right else F32
+    return floats.pop() if len(floats) == 1 else F16
 
 
 def _common_int(left: ScalarType, right: ScalarType, division: bool) -> ScalarType:
@@ -351,21 +359,23 @@ def _integers(values: Sequence[Operand], symbol: str) -> None:
             )
 
 
-def _counting(values: Sequence[Operand]) -> Sequence[Operand]:
-    """Bools as i32, where an op counts rather than decides."""
-    return [cast(v, I32) if element_of(ty(v)) == BOOL else v for v in values]
+def _whole_division(name: str, operands: Sequence[Operand]) -> Operand:
+    """Division or remainder; of bools as that of 0 and 1, which is a bool again."""
+    if element_of(ty(operands[0])) != BOOL:
+        return emit(name, *operands)
+    return cast(emit(name, *(cast(value, I32) for value in operands)), BOOL)
 
 
 def floor_divide(left: Any, right: Any) -> Operand:
     """`//` of ints: C's, toward zero. Raises CompileTypeError for floats or mixed signedness."""
     values = promote(left, right, symbol="//", division=True)
     _integers(values, "//")
-    return emit("div", *_counting(values))
+    return _whole_division("div", values)
 
 
 def modulo(left: Any, right: Any) -> Operand:
     """`%`: of ints C's, with the sign of the left; of floats fmod, in f32 at least."""
-    return emit("mod", *_counting(promote(left, right, symbol="%", division=True)))
+    return _whole_division("mod", promote(left, right, symbol="%", division=True))
 
 
 def bitwise(name: str, symbol: str, left: Any, right: Any) -> Operand:
@@ -380,29 +390,36 @@ def bitwise(name: str, symbol: str, left: Any, right: Any) -> Operand:
 
 
 def shift(name: str, symbol: str, left: Any, right: Any) -> Operand:
-    """`<<`, `>>`: the result keeps the left operand's type, whatever the width of the count."""
-    left, right = plain(left), plain(right)
-    if is_number(left) or is_number(right) or element_of(ty(left)) == BOOL:
-        values = promote(left, right, symbol=symbol)
-        _integers(values, symbol)
-        return emit(name, *_counting(values))
-    _integers((left, right), symbol)
-    element, count = element_of(ty(left)), element_of(ty(right))
-    if count.kind == "b" or count.bits <= element.bits:
-        return emit(name, *align([left, cast(right, element)], symbol))
-    wide = {"i": {64: I64, 32: I32}, "u": {64: U64, 32: U32}}[element.kind].get(count.bits, I32)
-    values = align([cast(left, wide), cast(right, wide)], symbol)
-    return cast(emit(name, *values), element)
+    """`<<`, `>>` of ints, which promote. `>>` repeats the sign bit where the left operand was
+    signed before it was promoted: i8(-2) >> u16(1) is u16(0xffff)."""
+    given = plain(left)
+    value, count = promote(given, right, symbol=symbol)
+    _integers((value, count), symbol)
+    element = element_of(ty(value))
+    if element == BOOL:
+        return emit("and", value, emit("not", count))
+    signed = not is_number(given) and element_of(ty(given)).kind == "i"
+    if name == "shr" and signed and element.kind == "u":
+        same = _SIGNED[element.bits]
+        # An unsigned count that does not fit the signed type becomes negative, which is also too
+        # large: the targets read the count as unsigned.
+        return cast(emit(name, cast(value, same), cast(count, same)), element)
+    return emit(name, value, count)
 
 
 def power(left: Any, right: Any) -> Operand:
     """`**`: of floats C's pow; a small constant exponent multiplies, which ints need."""
     left, right = plain(left), plain(right)
-    if isinstance(right, int) and 1 <= right <= 8 and not is_number(left):
+    count = known(right)
+    if isinstance(count, int) and 1 <= count <= 8 and not is_number(left):
         result = left
-        for _ in range(right - 1):
+        for _ in range(count - 1):
             result = binary("mul", "**", result, left)
-        return result  # type: ignore[no-any-return]
+        element = meeting((left, right), "**")
+        return cast(result, element)
+    base = known(left)
+    if isinstance(base, int) and isinstance(count, int) and count >= 0:
+        return constant(base**count, meeting((left, right), "**"))
     return binary("pow", "**", left, right)
 
 

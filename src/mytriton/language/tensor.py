@@ -10,14 +10,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
+
 from ..errors import CompileTypeError, CompileValueError
 from ..ir.build import current, emit, tracing
-from ..ir.nodes import Operand
-from ..ir.types import Element, PointerType, Type, element_of, shape_of
+from ..ir.nodes import Const, Operand
+from ..ir.types import F32, Element, PointerType, Type, element_of, shape_of
 from . import semantics
 from .constexpr import unwrap
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_SEQUENCES = (list, tuple, str)
+"""What `*` with a known int repeats."""
+
+
+class Shape(tuple[int, ...]):
+    """The extents of a block; equal to a list of the same ints too, as `x.shape == [16, 32]`."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(tuple(other) if isinstance(other, list) else other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = tuple.__hash__
 
 
 class tensor:
@@ -40,9 +59,9 @@ class tensor:
         return element_of(self.type)
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Shape:
         """The extents, () of a scalar."""
-        return shape_of(self.type)
+        return Shape(shape_of(self.type))
 
     @property
     def numel(self) -> int:
@@ -60,7 +79,10 @@ class tensor:
 
     def __repr__(self) -> str:
         show = getattr(current(), "show", None) if tracing() else None
-        return str(show(self.handle)) if show else f"tensor<{self.type}>"
+        if show:
+            return str(show(self.handle))
+        known = self._constant()
+        return f"tensor<{self.type}{'' if known is None else f' = {known}'}>"
 
     # -- a scalar as a Python value
 
@@ -83,6 +105,24 @@ class tensor:
             raise CompileTypeError(f"an int is needed, got {value}")
         return int(value)
 
+    def __str__(self) -> str:
+        known = self._constant()
+        return repr(self) if known is None else str(known)
+
+    def __format__(self, spec: str) -> str:
+        known = self._constant()
+        return format(str(self) if known is None else known, spec)
+
+    def _constant(self) -> Any:
+        """The number of a typed scalar, a float as the shortest text of its type shows it."""
+        if not isinstance(self.handle, Const):
+            return None
+        number = self.handle.value
+        return float(str(np.float32(number))) if self.dtype == F32 else number
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(float(self), digits)
+
     def __int__(self) -> int:
         return int(self._known("a Python int"))
 
@@ -100,7 +140,11 @@ class tensor:
             raise CompileTypeError("a scalar has no len()")
         return self.shape[0]
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        """That of the number where it is known, so that a typed scalar finds what its value does in
+        a dict or a set."""
+        constant = isinstance(self.handle, Const)
+        return hash(self.handle.value) if constant else object.__hash__(self)
 
     # -- operators
 
@@ -116,10 +160,14 @@ class tensor:
     def __rsub__(self, other: Any) -> tensor:
         return tensor(semantics.subtract(other, self))
 
-    def __mul__(self, other: Any) -> tensor:
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, _SEQUENCES):
+            return other * self.__index__()
         return tensor(semantics.binary("mul", "*", self, other))
 
-    def __rmul__(self, other: Any) -> tensor:
+    def __rmul__(self, other: Any) -> Any:
+        if isinstance(other, _SEQUENCES):
+            return other * self.__index__()
         return tensor(semantics.binary("mul", "*", other, self))
 
     def __truediv__(self, other: Any) -> tensor:

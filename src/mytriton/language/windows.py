@@ -21,7 +21,7 @@ from .blocks import arange, axis_argument, broadcast_to, cast, full, shape_argum
 from .constexpr import builtin, unwrap
 from .memory import _pointer, _value, pointee
 from .shapes import laid_along
-from .tensor import member, tensor
+from .tensor import Shape, member, tensor
 
 PADDINGS = ("", "zero", "nan")
 
@@ -63,7 +63,7 @@ class Window:
         strides: Sequence[tensor],
         block_shape: tuple[int, ...],
     ) -> None:
-        self.base, self.block_shape = base, block_shape
+        self.base, self.block_shape = base, Shape(block_shape)
         self.shape, self.strides = list(shape), list(strides)
 
     @property
