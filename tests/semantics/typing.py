@@ -1,8 +1,8 @@
 """Traces expressions and statements in generated kernels and says what types they have.
 
-The kernels' names: X, Y pointers to elements of two dtypes; x, y blocks of 16 loaded from them, s, q
-scalars; n i32, f f32, m i64 arguments; C = 7 and F = 1.5 constexprs; li, lf, lb, lc, lh, lw plain
-names and ln one annotated `: tl.constexpr`.
+The kernels' names: X, Y pointers to elements of two dtypes; x, y blocks of 16 loaded from them,
+s, q scalars; n i32, f f32, m i64 arguments; C = 7 and F = 1.5 constexprs; li, lf, lb, lc, lh, lw
+plain names and ln one annotated `: tl.constexpr`.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import CompileError
 from ..ir.build import Scope, current
-from ..ir.nodes import Operand, Region
+from ..ir.nodes import Const, Operand, Region
 from ..ir.ops import RegionKind
 from ..language import semantics
 from ..language.scalars import assigned
@@ -222,7 +222,8 @@ def snapshot(frame: FrameType | None, names: tuple[str, ...]) -> dict[str, Tree]
 
 
 def _known_bool(leaf: Any) -> bool | None:
-    value = leaf.handle.value if isinstance(leaf, tensor) and is_known(leaf) else leaf
+    constant = leaf.handle if isinstance(leaf, tensor) else None
+    value = constant.value if isinstance(constant, Const) else leaf
     return value if isinstance(value, bool) else None
 
 

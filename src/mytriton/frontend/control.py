@@ -26,7 +26,7 @@ from ..language.scalars import assigned
 from ..language.tensor import tensor
 from .branches import Branches
 from .builtins import BUILTINS
-from .exits import RESULT
+from .jumps import RESULT
 from .loops import KernelFor, KernelWhile, PythonLoop
 from .pytree import UNBOUND, Undefined
 from .rewrite import Site

@@ -22,7 +22,7 @@ from .constexpr import unwrap
 F = TypeVar("F", bound=Callable[..., Any])
 
 _SEQUENCES = (list, tuple, str)
-"""What `*` with a known int repeats."""
+"""What `*` with a known int repeats: Python does so by its `__index__`."""
 
 
 class Shape(tuple[int, ...]):
@@ -143,8 +143,8 @@ class tensor:
     def __hash__(self) -> int:
         """That of the number where it is known, so that a typed scalar finds what its value does in
         a dict or a set."""
-        constant = isinstance(self.handle, Const)
-        return hash(self.handle.value) if constant else object.__hash__(self)
+        handle = self.handle
+        return hash(handle.value) if isinstance(handle, Const) else object.__hash__(self)
 
     # -- operators
 
@@ -160,14 +160,14 @@ class tensor:
     def __rsub__(self, other: Any) -> tensor:
         return tensor(semantics.subtract(other, self))
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Any) -> tensor:
         if isinstance(other, _SEQUENCES):
-            return other * self.__index__()
+            return NotImplemented
         return tensor(semantics.binary("mul", "*", self, other))
 
-    def __rmul__(self, other: Any) -> Any:
+    def __rmul__(self, other: Any) -> tensor:
         if isinstance(other, _SEQUENCES):
-            return other * self.__index__()
+            return NotImplemented
         return tensor(semantics.binary("mul", "*", other, self))
 
     def __truediv__(self, other: Any) -> tensor:
