@@ -15,7 +15,7 @@ from mytriton.ir.numeric import Array
 from mytriton.ir.types import F32, F64, I32, I64, U32, U64, ScalarType
 from mytriton.language.extra import libdevice
 from tests.conformance.inputs import corners, generator, operands
-from tests.language.helpers import evaluate
+from tests.support.block_functions import evaluate
 
 OPERATIONS: dict[str, Callable[..., Fraction]] = {
     "add": lambda x, y: x + y,

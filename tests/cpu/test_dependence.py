@@ -8,7 +8,7 @@ import pytest
 import mytriton as triton
 import mytriton.language as tl
 from mytriton.errors import KernelAssertionError
-from tests.targets.harness import run_everywhere
+from tests.support.backends import run_everywhere
 
 
 @triton.jit

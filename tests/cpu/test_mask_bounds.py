@@ -9,7 +9,7 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
-from tests.targets.harness import run_everywhere
+from tests.support.backends import run_everywhere
 
 COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 

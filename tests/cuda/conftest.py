@@ -1,4 +1,4 @@
-"""What the CUDA tests share: NVRTC as a judge of every text, and kernels built op by op."""
+"""NVRTC as a judge of CUDA texts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import pytest
 
 from mytriton.targets.cuda import nvrtc as compiler
 from mytriton.targets.cuda.source import CudaSource
-
-ARCHITECTURES = ("sm_80", "sm_90a")
+from tests.support.cuda import compile_everywhere
 
 
 @pytest.fixture
@@ -22,10 +21,3 @@ def nvrtc() -> Callable[[CudaSource | str], str]:
     if reason := compiler.available():
         pytest.skip(reason)
     return compile_everywhere
-
-
-def compile_everywhere(source: CudaSource | str) -> str:
-    """The PTX for sm_80 of a text that every architecture takes."""
-    text = source if isinstance(source, str) else source.text
-    compiled = [compiler.compile_nvrtc(text, arch) for arch in ARCHITECTURES]
-    return compiled[0].ptx

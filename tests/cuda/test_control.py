@@ -8,8 +8,7 @@ import pytest
 
 import mytriton.language as tl
 from mytriton.targets.cuda import generate
-
-from .helpers import agree, ssa, traced
+from tests.support.cuda import check_simulated, ssa, traced
 
 
 def block_sum(x, out, n, BLOCK: tl.constexpr):
@@ -96,7 +95,7 @@ def test_texts(expected, nvrtc):
 def test_a_loop_that_carries_a_block(n):
     function = traced(block_sum, x="*f32", out="*f32", n="i32", BLOCK=64)
     x = np.arange(max(n, 1), dtype=np.float32)
-    _, out, _ = agree(function, x, np.zeros(64, np.float32), n)
+    _, out, _ = check_simulated(function, x, np.zeros(64, np.float32), n)
     padded = np.zeros(-(-n // 64) * 64, np.float32)
     padded[:n] = x[:n]
     assert np.array_equal(out, padded.reshape(-1, 64).sum(0))
@@ -105,14 +104,14 @@ def test_a_loop_that_carries_a_block(n):
 def test_a_while_with_a_branch():
     x = np.array([1, 2, 3, 7, 27], np.int32)
     function = traced(collatz, x="*i32", out="*i32")
-    _, out = agree(function, x, np.zeros(5, np.int32), grid=(5, 1, 1))
+    _, out = check_simulated(function, x, np.zeros(5, np.int32), grid=(5, 1, 1))
     assert out.tolist() == [0, 1, 7, 16, 111]
 
 
 @pytest.mark.parametrize("turns", [0, 1, 2, 3, 4])
 def test_carried_values_are_assigned_at_once(turns):
     function = traced(swap, out="*i32", n="i32")
-    out, _ = agree(function, np.zeros(3, np.int32), turns)
+    out, _ = check_simulated(function, np.zeros(3, np.int32), turns)
     values = [0, 10, 100]
     assert out.tolist() == [values[(i + turns) % 3] for i in range(3)]
 
@@ -120,7 +119,7 @@ def test_carried_values_are_assigned_at_once(turns):
 def test_carried_pointers():
     function = traced(walk, x="*f32", out="*f32", n="i32", BLOCK=32)
     x = np.arange(96, dtype=np.float32)
-    _, out, _ = agree(function, x, np.zeros(96, np.float32), 3)
+    _, out, _ = check_simulated(function, x, np.zeros(96, np.float32), 3)
     assert np.array_equal(out, 2 * x)
 
 
@@ -128,14 +127,14 @@ def test_carried_pointers():
 def test_branches_that_choose_pointers(flag):
     function = traced(choose, x="*f32", y="*f32", out="*f32", flag="i32", BLOCK=8)
     x, y = np.arange(9, dtype=np.float32), np.arange(100, 109, dtype=np.float32)
-    *_, out, _ = agree(function, x, y, np.zeros(8, np.float32), flag)
+    *_, out, _ = check_simulated(function, x, y, np.zeros(8, np.float32), flag)
     want = {1: x[:8] * 2, 0: y[:8] * 3, -1: y[1:] * 4}[flag]
     assert np.array_equal(out, want)
 
 
 def test_nested_loops_and_branches():
     function = traced(nested, out="*i32", n="i32", m="i32")
-    out, *_ = agree(function, np.zeros(1, np.int32), 7, 9)
+    out, *_ = check_simulated(function, np.zeros(1, np.int32), 7, 9)
     terms = [(i, j) for i in range(7) for j in range(i, 9, 2)]
     assert out[0] == sum(i * j if (i + j) % 3 == 0 else -1 for i, j in terms)
 
@@ -171,7 +170,7 @@ def count(bounds: str):
     ],
 )
 def test_how_often_a_loop_runs(bounds, lo, hi, step):
-    out, *_ = agree(count(bounds), np.zeros(1, np.int32), lo, hi, step)
+    out, *_ = check_simulated(count(bounds), np.zeros(1, np.int32), lo, hi, step)
     assert out[0] == len(range(lo, hi, step))
 
 
@@ -219,5 +218,5 @@ def test_a_function_of_scalars_on_every_element():
         }
     """)
     x = np.arange(-8, 8, dtype=np.int32)
-    _, out = agree(function, x, np.zeros(16, np.int32))
+    _, out = check_simulated(function, x, np.zeros(16, np.int32))
     assert np.array_equal(out, np.where(x < 0, -x, 7))

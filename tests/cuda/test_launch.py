@@ -14,8 +14,8 @@ from mytriton.errors import CompileError, CompileValueError
 from mytriton.ir.types import F32, PointerType
 from mytriton.targets.cuda import driver, generate, launch
 from mytriton.targets.memory import Buffer
+from tests.support.cuda import ssa, traced
 
-from .helpers import ssa, traced
 from .test_seed import ADD, add_kernel
 
 

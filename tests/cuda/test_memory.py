@@ -16,8 +16,8 @@ from mytriton.ir.types import SCALARS
 from mytriton.targets import interpret
 from mytriton.targets.cuda import generate, sim
 from mytriton.targets.cuda.lane import RULES
-
-from .helpers import agree, arguments_of, element, simulate, ssa, traced
+from tests.support.cuda import check_simulated, element, simulate, ssa, traced
+from tests.support.memory import arguments_of
 
 
 def barriers(source) -> int:
@@ -85,7 +85,7 @@ def test_a_select_of_pointers_is_a_pointer(nvrtc):
     assert "float* v4 = (v1 ? (x + v0) : (y + v0));" in source.text
     nvrtc(source)
     x, y = np.arange(4, dtype=np.float32), np.arange(10, 14, dtype=np.float32)
-    *_, out = agree(function, x, y, np.zeros(4, np.float32))
+    *_, out = check_simulated(function, x, y, np.zeros(4, np.float32))
     assert out.tolist() == [0, 1, 12, 13]
 
 
@@ -158,14 +158,14 @@ def test_bools_in_memory_are_not_zero():
             store %4, %3, none
         }
     """)
-    _, out = agree(function, np.array([0, 1, 2, 255], np.uint8), np.zeros(4, np.int32))
+    _, out = check_simulated(function, np.array([0, 1, 2, 255], np.uint8), np.zeros(4, np.int32))
     assert out.tolist() == [0, 1, 1, 1]
 
 
 def test_a_scalar_store_obeys_its_mask():
     function = ssa("k(x: ptr<i32>, n: i32) {\n%0 = cmp_gt n, 0 : bool\nstore x, n, %0\n}")
     for n, want in ((3, 3), (-3, 7)):
-        x, _ = agree(function, np.array([7], np.int32), n)
+        x, _ = check_simulated(function, np.array([7], np.int32), n)
         assert x[0] == want
 
 
@@ -187,7 +187,7 @@ def test_a_block_of_one_element_goes_with_any_width(nvrtc):
     source = generate(function)
     assert "int v0 = 5;" in source.text and source.threads_per_block == 8
     nvrtc(source)
-    out, one = agree(function, np.zeros(8, np.int32), np.zeros(6, np.int32))
+    out, one = check_simulated(function, np.zeros(8, np.int32), np.zeros(6, np.int32))
     assert out.tolist() == list(range(5, 13))
     assert one.tolist() == [0, 0, 0, 0, 0, 7]
 
@@ -254,7 +254,7 @@ def scatter(x, where, BLOCK: tl.constexpr):
 def test_a_statement_waits_for_what_other_lanes_did_before(kernel, types, given, due):
     function = traced(kernel, **types, BLOCK=64)
     assert barriers(generate(function)) == due
-    agree(function, *given)
+    check_simulated(function, *given)
 
 
 def test_without_its_barrier_such_a_kernel_is_wrong():
@@ -343,7 +343,7 @@ def test_compare_and_swap_compares_bits(name):
     dtype = memory_dtype(element(name))
     x = np.arange(8).astype(dtype)
     expected = np.where(np.arange(8) % 2, x, x + 1).astype(dtype)
-    got, *_ = agree(function, x, expected, x[::-1].copy(), np.zeros(8, dtype))
+    got, *_ = check_simulated(function, x, expected, x[::-1].copy(), np.zeros(8, dtype))
     assert np.array_equal(got, np.where(np.arange(8) % 2, x[::-1], x))
 
 
@@ -374,7 +374,7 @@ def test_an_unused_scalar_atomic_shares_nothing():
     """)
     assert "__shared__" not in generate(function).text
     for n in (5, -5):
-        x, _ = agree(function, np.ones(1, np.int32), n)
+        x, _ = check_simulated(function, np.ones(1, np.int32), n)
         assert x[0] == 1 + max(n, 0)
 
 

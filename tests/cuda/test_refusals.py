@@ -9,8 +9,7 @@ import pytest
 import mytriton.language as tl
 from mytriton.errors import CompileError, CompileValueError
 from mytriton.targets.cuda import generate
-
-from .helpers import ssa, traced
+from tests.support.cuda import ssa, traced
 
 
 def row_sum(x, out, BLOCK: tl.constexpr):

@@ -10,8 +10,7 @@ import pytest
 import mytriton.language as tl
 from mytriton.errors import KernelAssertionError
 from mytriton.targets.cuda import generate
-
-from .helpers import simulate, ssa, traced
+from tests.support.cuda import simulate, ssa, traced
 
 
 def checked(x, n, BLOCK: tl.constexpr):

@@ -13,8 +13,7 @@ from mytriton.ir.types import BOOL, F32, I32
 from mytriton.targets.cuda import generate
 from mytriton.targets.cuda.lane import CudaPtrRef, Lane, Options
 from mytriton.targets.cuda.spelling import literal
-
-from .helpers import element, simulate, ssa, traced
+from tests.support.cuda import element, simulate, ssa, traced
 
 
 def add_kernel(x, y, out, n, BLOCK: tl.constexpr):

@@ -10,8 +10,8 @@ import pytest
 from mytriton.errors import CompileError
 from mytriton.targets.cuda import generate, sim
 from mytriton.targets.cuda.sim import build
-
-from .helpers import arguments_of, ssa
+from tests.support.cuda import ssa
+from tests.support.memory import arguments_of
 
 WHO = """
     who(out: ptr<i32>, turn: ptr<i32>) {

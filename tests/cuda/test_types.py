@@ -33,8 +33,7 @@ from mytriton.targets.cuda import generate
 from mytriton.targets.cuda.rows import casts_c_text, row_c_text, row_name
 from mytriton.targets.cuda.sim.build import build
 from mytriton.targets.cuda.spelling import legal_name, literal, local_type, memory_type
-
-from .helpers import agree, element, simulate, ssa
+from tests.support.cuda import check_simulated, element, simulate, ssa
 
 
 @pytest.mark.parametrize(
@@ -155,12 +154,12 @@ def test_f16_text(expected, nvrtc):
     expected("cuda_small_floats.cu", source.text)
     nvrtc(source)
     x = np.linspace(-3, 60000, 8).astype(np.float16)
-    agree(ssa(text), x, np.zeros(8, np.uint8), 1.5)
+    check_simulated(ssa(text), x, np.zeros(8, np.uint8), 1.5)
 
 
 def test_a_small_float_argument_is_rounded_to_its_type():
     function = ssa("k(out: ptr<f32>, x: f16) {\n%0 = cast x {to=f32} : f32\nstore out, %0, none\n}")
-    out, _ = agree(function, np.zeros(1, np.float32), 0.1)
+    out, _ = check_simulated(function, np.zeros(1, np.float32), 0.1)
     assert out[0] == np.float16(0.1)
 
 
@@ -262,7 +261,7 @@ def test_bitcasts(source, target):
     """)
     row = element(source)
     x = encode(row, convert(F64, row, np.linspace(0.25, 90, width)))
-    _, out = agree(
+    _, out = check_simulated(
         function, np.ascontiguousarray(x), np.zeros(width, memory_dtype(element(target)))
     )
     assert out.tobytes() == x.tobytes()
@@ -289,7 +288,9 @@ def test_ints_wrap(name):
     )
     ptx = generate(function)
     dtype = memory_dtype(element(name))
-    x, out = agree(function, np.array([np.iinfo(dtype).max, 0, 0], dtype), np.zeros(1, np.uint8))
+    x, out = check_simulated(
+        function, np.array([np.iinfo(dtype).max, 0, 0], dtype), np.zeros(1, np.uint8)
+    )
     assert out[0] == 0
     assert ptx.threads_per_block == 1
 

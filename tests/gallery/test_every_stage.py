@@ -24,7 +24,7 @@ from mytriton.passes.pipeline import PASSES
 from mytriton.runtime.launch import RUN
 from mytriton.targets import interpret
 from mytriton.targets.memory import Argument, Buffer
-from tests.properties.everywhere import round_trip
+from tests.support.block_functions import round_trip
 
 from .test_gallery import EXAMPLES
 

@@ -11,8 +11,7 @@ import pytest
 from mytriton.ir.build import emit
 from mytriton.ir.fold import constant
 from mytriton.ir.types import BY_IR_NAME, F16, F32, I32, I64, element_of
-
-from .helpers import at, kernel, launch, ptr, region, several
+from tests.support.build import at, kernel, launch, ptr, region, several
 
 
 def place(x: Any, shape: tuple[int, ...]) -> Any:

@@ -13,8 +13,8 @@ from mytriton.errors import CompileTypeError, KernelError, KernelMemoryError
 from mytriton.ir.build import current
 from mytriton.ir.types import I32, PointerType
 from mytriton.targets.interpret.eager import RunTime, run_eager
-
-from .helpers import buffer, ptr
+from tests.support.build import ptr
+from tests.support.memory import buffer
 
 
 def eager(

@@ -11,8 +11,7 @@ from mytriton.errors import KernelAssertionError, KernelError
 from mytriton.ir.build import emit
 from mytriton.ir.fold import constant
 from mytriton.ir.types import F16, I32
-
-from .helpers import at, kernel, launch, loop, ptr, several
+from tests.support.build import at, kernel, launch, loop, ptr, several
 
 
 def test_print_shows_each_value_once_a_program(capsys: pytest.CaptureFixture[str]) -> None:

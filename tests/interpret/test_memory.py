@@ -15,8 +15,8 @@ from mytriton.ir.numeric import held_dtype
 from mytriton.ir.types import BF16, BOOL, BY_IR_NAME, F32, I8, I32, I64, PointerType
 from mytriton.targets.interpret import run
 from mytriton.targets.memory import Buffer
-
-from .helpers import at, buffer, kernel, launch, ptr, several
+from tests.support.build import at, kernel, launch, ptr, several
+from tests.support.memory import buffer
 
 
 def copy_kernel(element: str, count: int, shift: int = 0) -> Any:

@@ -12,8 +12,7 @@ from mytriton.ir.fold import constant
 from mytriton.ir.ops import TABLE
 from mytriton.ir.types import BOOL, F32, I32, I64
 from mytriton.targets.interpret import MEANINGS
-
-from .helpers import at, block, kernel, launch, loop, ptr, region, several
+from tests.support.build import at, block, kernel, launch, loop, ptr, region, several
 
 
 def test_every_structural_row_has_one_meaning() -> None:

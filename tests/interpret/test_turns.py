@@ -12,8 +12,7 @@ from mytriton.errors import KernelAssertionError, KernelError
 from mytriton.ir.build import emit
 from mytriton.ir.fold import constant
 from mytriton.ir.types import BOOL, I32
-
-from .helpers import kernel, launch, loop, ptr, region, several
+from tests.support.build import kernel, launch, loop, ptr, region, several
 
 ZERO, ONE = constant(0, I32), constant(1, I32)
 

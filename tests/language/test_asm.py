@@ -10,8 +10,7 @@ import pytest
 
 import mytriton.language as tl
 from mytriton.errors import CompileTypeError, CompileValueError
-
-from .helpers import evaluate
+from tests.support.block_functions import evaluate
 
 
 def asm(text: str, constraints: str, dtype: Any, *arrays: Any, pack: int = 1) -> Any:

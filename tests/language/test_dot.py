@@ -11,8 +11,7 @@ import pytest
 import mytriton.language as tl
 from mytriton.errors import CompileTypeError, CompileValueError
 from mytriton.ir.types import VectorType
-
-from .helpers import evaluate, text, trace
+from tests.support.block_functions import evaluate, text, trace
 
 RANDOM = np.random.default_rng(0)
 

@@ -13,8 +13,7 @@ import pytest
 import mytriton.language as tl
 from mytriton.errors import CompileTypeError, CompileValueError
 from mytriton.language.extra import libdevice
-
-from .helpers import evaluate
+from tests.support.block_functions import evaluate
 
 RANDOM = np.random.default_rng(0)
 WIDE = [0.0, -0.0, 1.0, -1.0, 0.5, 1e-3, -3e-6, 7.25, -19.5, np.inf, -np.inf, np.nan]

@@ -10,8 +10,7 @@ import pytest
 import mytriton.language as tl
 from mytriton.errors import CompileTypeError, CompileValueError
 from mytriton.ir.types import PointerType, VectorType
-
-from .helpers import launch, text, trace
+from tests.support.block_functions import interpret_body, text, trace
 
 F32P = PointerType(tl.float32)
 
@@ -23,7 +22,7 @@ def test_a_row_stored_through_a_square_repeats() -> None:
         pointers = out + tl.arange(0, 3)[:, None] * 4 + tl.arange(0, 4)
         tl.store(pointers, tl.arange(0, 4), mask=tl.arange(0, 3)[:, None] > 0)
 
-    launch(kernel, out)
+    interpret_body(kernel, out)
     assert out.tolist() == [[0] * 4, [0, 1, 2, 3], [0, 1, 2, 3]]
 
 
@@ -35,7 +34,7 @@ def test_pointers_stretch_to_a_larger_mask() -> None:
         rows = tl.load(x + tl.arange(0, 4), mask=mask, other=-1)
         tl.store(out + tl.arange(0, 8).reshape(2, 4), rows)
 
-    launch(kernel, x, out)
+    interpret_body(kernel, x, out)
     assert out.tolist() == [[-1] * 4, [0, 1, 2, -1]]
 
 
@@ -97,7 +96,7 @@ def test_stores_convert() -> None:
         tl.store(flags + i, i * 256)
         tl.store(small + i, i * 256 + 1.75)
 
-    launch(kernel, flags, small)
+    interpret_body(kernel, flags, small)
     assert flags.tolist() == [False, True, True] and small.tolist() == [1, 255, 255]
 
 
@@ -118,7 +117,7 @@ def test_atomics() -> None:
         tl.store(old + 8 + lane, tl.atomic_xchg(x + lane, lane, mask=lane == 2))
         tl.store(old + 12, tl.atomic_cas(x + 3, 0, 9))
 
-    launch(kernel, x, old)
+    interpret_body(kernel, x, old)
     assert x.tolist() == [9, 6, 2, 9]
     assert sorted(old[0]) == [5, 6, 7, 8] and old[2, 2] == 5 and old[3, 0] == 0
 
@@ -130,7 +129,7 @@ def test_atomic_load_store_poll() -> None:
         tl.atomic_store(x, tl.atomic_load(x) + 1)
         tl.store(out, tl.atomic_poll(x, 4))
 
-    launch(kernel, x, out)
+    interpret_body(kernel, x, out)
     assert x[0] == 4 and out[0] == 4
 
 
@@ -153,7 +152,7 @@ def test_block_pointers_pad_and_clip(check: Any, padding: str) -> None:
         target = window(out, 5, 8, (0, 0), (4, 4)).advance((3, 6))
         tl.store(target, block, boundary_check=check)
 
-    launch(kernel, x, out)
+    interpret_body(kernel, x, out)
     pad = np.nan if padding == "nan" else 0
     expected = np.full((4, 4), pad, np.float32)
     expected[:2, :2] = x[3:, 6:]
@@ -171,7 +170,7 @@ def test_block_pointers_of_column_major_arrays_and_runtime_sizes() -> None:
         whole = tl.make_block_ptr(out, (4, 4), (4, 1), (0, 0), (4, 4), (1, 0))
         whole.store(source.load(boundary_check=(0, 1)))
 
-    launch(kernel, x, out, 3, 5)
+    interpret_body(kernel, x, out, 3, 5)
     expected = np.zeros((4, 4), np.int32)
     expected[:, :3] = x.T[1:5]
     assert (out == expected).all()
@@ -204,7 +203,7 @@ def test_descriptors() -> None:
         tl.store_tensor_descriptor(target, [-1, 0], tl.load_tensor_descriptor(source, [-1, 0]))
         target.atomic_add([2, 2], tl.full((2, 4), 1.0, tl.float32))
 
-    launch(kernel, x, out)
+    interpret_body(kernel, x, out)
     expected = np.full((5, 8), -1, np.float32)
     expected[4, 6:] = x[4, 6:] + 100
     expected[0, :4] = x[0, :4]
@@ -220,7 +219,7 @@ def test_descriptors_gather_and_scatter() -> None:
         block = tl.make_tensor_descriptor(x, [5, 8], [8, 1], [1, 4]).gather(rows, 2)
         tl.make_tensor_descriptor(out, [5, 8], [8, 1], [1, 4]).scatter(block, rows + 1, 6)
 
-    launch(kernel, x, out)
+    interpret_body(kernel, x, out)
     expected = np.zeros((5, 8), np.float32)
     for row in (2, 0):
         expected[row + 1, 6:] = x[row, 2:4]

@@ -15,8 +15,7 @@ from mytriton.ir.nodes import Param
 from mytriton.ir.ops import TABLE, Elementwise, Row, elementwise_rule
 from mytriton.language.math import FUNCTIONS, function_of
 from mytriton.language.windows import Window
-
-from .helpers import evaluate, trace
+from tests.support.block_functions import evaluate, trace
 
 NAMES = [
     "PropagateNan",

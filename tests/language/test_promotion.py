@@ -12,8 +12,7 @@ import pytest
 import mytriton.language as tl
 from mytriton.errors import CompileTypeError, CompileValueError
 from mytriton.ir.types import BY_TRITON_NAME, PointerType, VectorType
-
-from .helpers import evaluate, text, trace
+from tests.support.block_functions import evaluate, text, trace
 
 
 def result_type(function: Callable[..., Any], *names: str) -> str:

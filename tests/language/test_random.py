@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import mytriton.language as tl
-
-from .helpers import evaluate
+from tests.support.block_functions import evaluate
 
 MASK = 2**32 - 1
 

@@ -10,8 +10,7 @@ import pytest
 
 import mytriton.language as tl
 from mytriton.errors import CompileTypeError, CompileValueError
-
-from .helpers import evaluate, trace
+from tests.support.block_functions import evaluate, trace
 
 X = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
 

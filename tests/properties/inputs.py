@@ -13,7 +13,8 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from .everywhere import DTYPES, Array
+from tests.support.compare import Array
+from tests.support.dtypes import DTYPES
 
 EXTENTS = [1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 31, 32, 33, 64, 100, 128, 1000]
 LARGEST = 4096

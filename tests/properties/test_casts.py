@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mytriton.language as tl
+from tests.support.block_functions import check_everywhere
+from tests.support.compare import Array
+from tests.support.dtypes import DTYPES, FLOATS, INTS
 
-from .everywhere import DTYPES, FLOATS, INTS, Array, agree
 from .inputs import anything, dtypes, examples, seeds, special
 
 every = dtypes(["int1", *INTS, *FLOATS])
@@ -110,7 +112,7 @@ def test_every_pair(source, target, size, seed):
         middle = (values[1:] + values[:-1]) / 2
         some = np.random.default_rng(seed).choice(np.concatenate([values, middle]), size)
         inputs.append([some.astype(DTYPES[source])])
-    agree(
+    check_everywhere(
         lambda x: x.to(tl.dtype(target)),
         lambda x: converted(x, target),
         *inputs,
@@ -125,7 +127,7 @@ def test_rounding_toward_zero(target, source, seed):
     if DTYPES[target].itemsize >= DTYPES[source].itemsize:
         source = "fp64"
     inputs = [[kind(source, (100,), seed)] for kind in (anything, special)]
-    agree(
+    check_everywhere(
         lambda x: x.to(tl.dtype(target), fp_downcast_rounding="rtz"),
         lambda x: to_float(x, target, zero=True),
         *inputs,
@@ -151,7 +153,7 @@ def test_bitcasts_keep_the_bits(source, choice, seed):
         for name in {source, target} & set(FLOATS):
             with np.errstate(invalid="ignore"):  # signalling NaNs
                 x = x[~np.isnan(x.view(DTYPES[name]).astype(np.float64))]
-    agree(body, lambda x: x.view(unsigned), [x])
+    check_everywhere(body, lambda x: x.view(unsigned), [x])
 
 
 @examples(15)
@@ -170,4 +172,6 @@ def test_chains(first, second, third, seed):
             x = converted(x, name)
         return x
 
-    agree(body, reference, [anything(first, (100,), seed)], [special(first, (100,), seed)])
+    check_everywhere(
+        body, reference, [anything(first, (100,), seed)], [special(first, (100,), seed)]
+    )

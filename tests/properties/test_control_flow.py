@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mytriton.errors import CompileValueError
-from tests.targets.harness import available, run_on
+from tests.support.backends import available, run_on
+from tests.support.block_functions import round_trip
 
 from . import programs
-from .everywhere import round_trip
 from .inputs import examples
 
 TARGETS = [name for name in ("traced", "interpret", "eager", "cpu") if name in available()]

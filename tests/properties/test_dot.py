@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mytriton.language as tl
+from tests.support.block_functions import BlockFunction, check_everywhere
+from tests.support.compare import Array
+from tests.support.dtypes import DTYPES
 
-from .everywhere import DTYPES, Array, Kernel, agree
 from .inputs import dtypes, examples, seeds, small
 
 extents = st.sampled_from([1, 2, 3, 5, 8, 16, 17, 32, 33, 64])
@@ -34,7 +36,9 @@ def test_products_that_are_exact(m, n, k, batch, name, seed):
     def reference(x: Array, y: Array) -> Array:
         return (x.astype(np.float64) @ y.astype(np.float64)).astype(wide)
 
-    agree(lambda x, y: tl.dot(x, y), reference, [small(name, left, seed), small(name, right, seed)])
+    check_everywhere(
+        lambda x, y: tl.dot(x, y), reference, [small(name, left, seed), small(name, right, seed)]
+    )
 
 
 @examples(15)
@@ -49,7 +53,7 @@ def test_products_of_ints_wrap(m, n, k, batch, mixed, seed):
     def reference(x: Array, y: Array, acc: Array) -> Array:
         return acc + x.astype(np.int32) @ y.astype(np.int32)
 
-    agree(lambda x, y, acc: tl.dot(x, y, acc), reference, [x, y, acc])
+    check_everywhere(lambda x, y, acc: tl.dot(x, y, acc), reference, [x, y, acc])
 
 
 @examples(12)
@@ -65,9 +69,9 @@ def test_accumulators(m, n, k, name, half, seed):
         return exact.astype(DTYPES[kind])
 
     inputs = [small(name, left, seed, 2), small(name, right, seed, 2), acc]
-    agree(lambda x, y, acc: tl.dot(x, y, acc=acc), reference, inputs)
+    check_everywhere(lambda x, y, acc: tl.dot(x, y, acc=acc), reference, inputs)
     if half:
-        agree(
+        check_everywhere(
             lambda x, y: tl.dot(x, y, out_dtype=tl.float16),
             lambda x, y: (x.astype(np.float64) @ y.astype(np.float64)).astype(np.float16),
             inputs[:2],
@@ -94,7 +98,7 @@ def test_precisions(precision, m, n, k, seed):
     y = random.standard_normal((k, n)).astype(np.float32)
     meant = [rounded(a, 10) if precision == "tf32" else a.astype(np.float64) for a in (x, y)]
     exact, size = meant[0] @ meant[1], np.abs(meant[0]) @ np.abs(meant[1])
-    kernel = Kernel(lambda x, y: tl.dot(x, y, input_precision=precision), [x, y])
+    kernel = BlockFunction(lambda x, y: tl.dot(x, y, input_precision=precision), [x, y])
     for target, (got,) in kernel.everywhere([x, y]):
         limit = ((k + 2) * 2.0**-23 + LEFT_OUT[precision]) * size
         assert (np.abs(got - exact) <= limit).all(), target
@@ -156,4 +160,4 @@ def test_scaled_products(m, n, groups, left, right, scaled, seed):
         scales = x_scale if scaled[0] else None, y_scale if scaled[1] else None
         return tl.dot_scaled(x, scales[0], left, y, scales[1], right)
 
-    agree(body, lambda *_: exact, inputs)
+    check_everywhere(body, lambda *_: exact, inputs)

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import mytriton as triton
 import mytriton.language as tl
-from tests.targets.harness import available, launch, run_on
+from tests.support.backends import available, launch, run_on
+from tests.support.compare import Array, quiet, require_equal
+from tests.support.dtypes import DTYPES, FLOATS, INTS
 
-from .everywhere import DTYPES, FLOATS, INTS, Array, quiet, require_equal
 from .inputs import anything, dtypes, examples, seeds, small
 
 TARGETS = [name for name in ("traced", "interpret", "eager", "cpu") if name in available()]

@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mytriton.language as tl
+from tests.support.block_functions import BlockFunction, check_everywhere
+from tests.support.compare import Array, quiet, require_equal
+from tests.support.dtypes import DTYPES, FLOATS, INTS
 
-from .everywhere import DTYPES, FLOATS, INTS, Array, Kernel, agree, quiet, require_equal
 from .inputs import anything, dtypes, examples, mixed, seeds, shapes, small, special
 
 axes = st.sampled_from([None, 0, 1, 2, -1])
@@ -39,7 +41,7 @@ def test_sums_of_ints_wrap(shape, axis, name, keep, seed):
         return x.sum(axis, dtype=wide, keepdims=keep)
 
     inputs = [[small(name, shape, seed)], [anything(name, shape, seed)]]
-    agree(lambda x: tl.sum(x, axis, keep_dims=keep), reference, *inputs)
+    check_everywhere(lambda x: tl.sum(x, axis, keep_dims=keep), reference, *inputs)
 
 
 @examples(12)
@@ -51,7 +53,7 @@ def test_sums_of_floats_are_rounded_once(shape, axis, name, seed):
     def reference(x: Array) -> Array:
         return x.astype(np.float64).sum(axis).astype(DTYPES[name])
 
-    agree(lambda x: tl.sum(x, axis), reference, [small(name, shape, seed)])
+    check_everywhere(lambda x: tl.sum(x, axis), reference, [small(name, shape, seed)])
 
 
 @examples(6)
@@ -63,7 +65,7 @@ def test_sums_of_floats_are_as_near_as_their_order_allows(shape, axis, name, see
     size = np.abs(x.astype(np.float64)).sum(axis)
     unit = {"fp16": 2.0**-11, "bf16": 2.0**-8, "fp32": 2.0**-24, "fp64": 2.0**-53}[name]
     work = 2.0**-53 if name == "fp64" else 2.0**-24
-    kernel = Kernel(lambda x: tl.sum(x, axis), [x])
+    kernel = BlockFunction(lambda x: tl.sum(x, axis), [x])
     for target, (got,) in kernel.everywhere([x]):
         limit = x.size * work * size + unit * np.abs(exact) + 1e-300
         assert (np.abs(got.astype(np.float64) - exact) <= limit).all(), target
@@ -88,7 +90,7 @@ def test_extremes_skip_nan(shape, axis, name, keep, seed):
     def body(x: Any) -> Any:
         return tl.max(x, axis, keep_dims=keep), tl.min(x, axis, keep_dims=keep)
 
-    agree(body, reference, *mixed(name, shape, seed))
+    check_everywhere(body, reference, *mixed(name, shape, seed))
 
 
 @pytest.mark.parametrize("left", [True, False])
@@ -98,7 +100,7 @@ def test_places_of_extremes(left, shape, axis, name, seed):
     """The first of equals, or any of them; of only NaN, some place inside."""
     axis %= len(shape)
     inputs = [[kind(name, shape, seed)] for kind in (small, special, anything)]
-    kernel = Kernel(
+    kernel = BlockFunction(
         lambda x: (
             tl.argmax(x, axis, tie_break_left=left),
             tl.argmin(x, axis, tie_break_left=left),
@@ -141,7 +143,7 @@ def test_bits_of_all(shape, axis, name, seed):
         every = tl.reduce(x, axis, lambda a, b: a & b)
         return tl.xor_sum(x, axis), tl.reduce_or(x, axis), every
 
-    agree(body, reference, [anything(name, shape, seed)])
+    check_everywhere(body, reference, [anything(name, shape, seed)])
 
 
 def affine(a: Any, b: Any, c: Any, d: Any) -> Any:
@@ -175,7 +177,7 @@ def test_any_function_in_order(combine, shape, axis, name, keep, seed):
         result = fold(lambda p, q: as_tuple(function(*p, *q)), rows)
         return [np.expand_dims(np.array(r), axis) if keep else np.array(r) for r in result]
 
-    agree(lambda *v: tl.reduce(v, axis, function, keep_dims=keep), reference, inputs)
+    check_everywhere(lambda *v: tl.reduce(v, axis, function, keep_dims=keep), reference, inputs)
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
@@ -196,7 +198,7 @@ def test_histogram_counts_what_is_inside(shape, bins, masked, seed):
     def body(x: Any, m: Any) -> Any:
         return tl.histogram(x, bins, mask=m) if masked else tl.histogram(x, bins)
 
-    agree(body, reference, [x, mask])
+    check_everywhere(body, reference, [x, mask])
 
 
 def test_require_equal_can_fail():

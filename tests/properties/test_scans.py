@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mytriton.language as tl
+from tests.support.block_functions import check_everywhere
+from tests.support.compare import Array
+from tests.support.dtypes import DTYPES, INTS
 
-from .everywhere import DTYPES, INTS, Array, agree
 from .inputs import anything, dtypes, examples, seeds, shapes, small
 from .test_reductions import COMBINE, as_tuple, sum_dtype
 
@@ -33,7 +35,7 @@ def test_running_sums_and_products_of_ints_wrap(scan, shape, axis, name, reverse
 
     body = getattr(tl, scan)
     inputs = [[small(name, shape, seed)], [anything(name, shape, seed)]]
-    agree(lambda x: body(x, axis, reverse=reverse), reference, *inputs)
+    check_everywhere(lambda x: body(x, axis, reverse=reverse), reference, *inputs)
 
 
 @examples(10)
@@ -53,7 +55,9 @@ def test_running_sums_of_floats_are_rounded_once_each(shape, axis, name, reverse
         wide = backward(x.astype(np.float64), axis, reverse)
         return backward(np.cumsum(wide, axis), axis, reverse).astype(target)
 
-    agree(lambda x: tl.cumsum(x, axis, reverse), reference, [small(name, shape, seed, 2)])
+    check_everywhere(
+        lambda x: tl.cumsum(x, axis, reverse), reference, [small(name, shape, seed, 2)]
+    )
 
 
 @examples(6)
@@ -66,7 +70,7 @@ def test_running_products_of_signs_and_powers(shape, axis, reverse, seed):
         wide = backward(x, axis, reverse)
         return backward(np.cumprod(wide, axis, dtype=np.float32), axis, reverse)
 
-    agree(lambda x: tl.cumprod(x, axis, reverse), reference, [x])
+    check_everywhere(lambda x: tl.cumprod(x, axis, reverse), reference, [x])
 
 
 @examples(8)
@@ -75,7 +79,7 @@ def test_the_type_to_sum_in(shape, axis, name, seed):
     axis %= len(shape)
     x = small(name, shape, seed)
     for asked, wide in ((tl.int64, np.int64), (tl.float32, np.float32), (tl.int16, np.int16)):
-        agree(
+        check_everywhere(
             lambda x, asked=asked: (tl.cumsum(x, axis, dtype=asked), tl.sum(x, axis, dtype=asked)),
             lambda x, wide=wide: (
                 np.cumsum(x.astype(wide), axis, dtype=wide),
@@ -103,7 +107,7 @@ def test_any_function_in_order(combine, shape, axis, name, reverse, seed):
     def body(*values: Any) -> Any:
         return tl.associative_scan(values, axis, function, reverse=reverse)
 
-    agree(body, reference, inputs)
+    check_everywhere(body, reference, inputs)
 
 
 @examples(6)
@@ -118,4 +122,4 @@ def test_running_maxima(shape, axis, name, reverse, seed):
     def body(x: Any) -> Any:
         return tl.associative_scan(x, axis, lambda a, b: tl.maximum(a, b), reverse=reverse)
 
-    agree(body, reference, [x])
+    check_everywhere(body, reference, [x])

@@ -15,8 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mytriton.language as tl
+from tests.support.block_functions import check_everywhere
+from tests.support.compare import Array
+from tests.support.dtypes import FLOATS, INTS
 
-from .everywhere import FLOATS, INTS, Array, agree
 from .inputs import LARGEST, anything, dtypes, examples, seeds, shapes
 
 Shape = tuple[int, ...]
@@ -183,7 +185,7 @@ def test_chains_of_rearrangements(shape, steps, name, seed):
             x = step(x)
         return np.ascontiguousarray(x)
 
-    agree(body, reference, [anything(name, shape, seed)])
+    check_everywhere(body, reference, [anything(name, shape, seed)])
 
 
 @examples(15)
@@ -204,7 +206,7 @@ def test_broadcasting_of_operands(shape, left, right, seed):
     def body(x: Any, y: Any) -> Any:
         return x * y, tl.where(x > y, x, y), *tl.broadcast(x, y)
 
-    agree(body, reference, [x, y])
+    check_everywhere(body, reference, [x, y])
 
 
 @examples(12)
@@ -213,7 +215,7 @@ def test_gather_by_any_index(shape, axis, name, seed):
     axis %= len(shape)
     index = np.random.default_rng(seed).integers(0, min(shape[axis], 128), shape)
     x = anything("fp16", shape, seed)
-    agree(
+    check_everywhere(
         lambda x, i: tl.gather(x, i, axis),
         lambda x, i: np.take_along_axis(x, i.astype(np.int64), axis),
         [x, index.astype(np.dtype(name))],

@@ -14,7 +14,7 @@ import mytriton as triton
 import mytriton.language as tl
 from mytriton.errors import CompileError, KernelAssertionError
 from mytriton.language.debug import StaticAssertionError
-from tests.targets.harness import refused_everywhere, run_everywhere
+from tests.support.backends import refused_everywhere, run_everywhere
 
 
 @triton.jit

@@ -16,9 +16,8 @@ import pytest
 import mytriton as triton
 import mytriton.language as tl
 from tests.language.names.on_blocks import OFFSETS, SEED, normals, uniform, words
-from tests.targets.harness import available, launch, run_everywhere, run_on
-
-from .meaning import means
+from tests.support.backends import available, launch, run_everywhere, run_on
+from tests.support.block_functions import check_value
 
 
 @triton.jit
@@ -178,6 +177,6 @@ def test_descriptors_pad_and_clip(pad, fill):
 
 def test_random_numbers_are_philox():
     """Against the ten rounds in Python's ints; that are the published ones is in test_random.py."""
-    means(lambda o: tl.randint4x(SEED, o), words(OFFSETS), OFFSETS)
-    means(lambda o: tl.rand(SEED, o), uniform(words(OFFSETS)[0]), OFFSETS)
-    means(lambda o: tl.randn4x(SEED, o), normals(OFFSETS), OFFSETS, rtol=1e-3)
+    check_value(lambda o: tl.randint4x(SEED, o), words(OFFSETS), OFFSETS)
+    check_value(lambda o: tl.rand(SEED, o), uniform(words(OFFSETS)[0]), OFFSETS)
+    check_value(lambda o: tl.randn4x(SEED, o), normals(OFFSETS), OFFSETS, rtol=1e-3)

@@ -11,7 +11,7 @@ import pytest
 import mytriton as triton
 import mytriton.language as tl
 from mytriton.errors import CompileTypeError
-from tests.targets.harness import run_everywhere
+from tests.support.backends import run_everywhere
 
 NAMES = {1: "one", 8: "eight"}
 

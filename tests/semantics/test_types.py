@@ -15,10 +15,9 @@ import pytest
 import mytriton as triton
 import mytriton.language as tl
 from mytriton.errors import CompileError, CompileTypeError, CompileValueError
-from tests.properties.everywhere import DTYPES, agree
-from tests.targets.harness import run_everywhere
-
-from .meaning import means, type_of
+from tests.support.backends import run_everywhere
+from tests.support.block_functions import check_everywhere, check_value, type_of
+from tests.support.dtypes import DTYPES
 
 KINDS = {"b": 0, "i": 1, "u": 1}
 
@@ -52,26 +51,30 @@ def test_two_tensors_meet_in_the_higher_kind_and_the_wider_type(left):
         x = np.array([0, 1, 1, 0]).astype(DTYPES[left])
         y = np.array([1, 0, 1, 0]).astype(DTYPES[right])
         wide = [a.astype(DTYPES[meet]) for a in (x, y)]
-        agree(lambda x, y: tl.where(x < y, x, y), lambda *_, w=wide: np.minimum(*w), [x, y])
-        agree(lambda x, y: (x == y) | (x > y), lambda x, y: x.astype(int) >= y.astype(int), [x, y])
+        check_everywhere(
+            lambda x, y: tl.where(x < y, x, y), lambda *_, w=wide: np.minimum(*w), [x, y]
+        )
+        check_everywhere(
+            lambda x, y: (x == y) | (x > y), lambda x, y: x.astype(int) >= y.astype(int), [x, y]
+        )
 
 
 @pytest.mark.parametrize("name", ["fp16", "bf16", "int8", "uint8", "fp32", "int64"])
 def test_a_number_takes_the_tensors_type(name):
     x = np.array([1, 2, 3, 100]).astype(DTYPES[name])
-    means(lambda x: x * 2, x * x.dtype.type(2), x)
-    means(lambda x: 2 + x, x + x.dtype.type(2), x)
+    check_value(lambda x: x * 2, x * x.dtype.type(2), x)
+    check_value(lambda x: 2 + x, x + x.dtype.type(2), x)
 
 
 def test_a_float_number_lifts_ints_to_f32():
     x = np.array([1, 2, 2**24 + 1, -5], np.int64)
-    means(lambda x: x * 0.5, x.astype(np.float32) * np.float32(0.5), x)
+    check_value(lambda x: x * 0.5, x.astype(np.float32) * np.float32(0.5), x)
 
 
 def test_a_half_times_two_overflows_as_a_half():
     x = np.array([60000, 1], np.float16)
-    means(lambda x: x * 2, np.array([np.inf, 2], np.float16), x)
-    means(lambda x: x * 2.0, np.array([np.inf, 2], np.float16), x)
+    check_value(lambda x: x * 2, np.array([np.inf, 2], np.float16), x)
+    check_value(lambda x: x * 2.0, np.array([np.inf, 2], np.float16), x)
 
 
 def test_a_number_that_does_not_fit_is_an_error_that_names_it():
@@ -85,31 +88,31 @@ def test_a_number_that_does_not_fit_is_an_error_that_names_it():
 def test_division_of_ints_is_true_and_in_f32():
     x, y = np.array([1, -7, 5, 2**24 + 1], np.int32), np.array([3, 2, 0, 1], np.int32)
     with np.errstate(divide="ignore"):
-        means(lambda x, y: x / y, x.astype(np.float32) / y.astype(np.float32), x, y)
+        check_value(lambda x, y: x / y, x.astype(np.float32) / y.astype(np.float32), x, y)
 
 
 def test_whole_division_and_remainder_are_those_of_c():
     x, y = np.array([7, -7, 7, -7], np.int32), np.array([2, 2, -2, -2], np.int32)
-    means(lambda x, y: x // y, np.array([3, -3, -3, 3], np.int32), x, y)
-    means(lambda x, y: x % y, np.array([1, -1, 1, -1], np.int32), x, y)
+    check_value(lambda x, y: x // y, np.array([3, -3, -3, 3], np.int32), x, y)
+    check_value(lambda x, y: x % y, np.array([1, -1, 1, -1], np.int32), x, y)
 
 
 def test_remainder_of_floats_is_fmod():
     x, y = np.array([5.5, -5.5, 1, 0.3], np.float32), np.array([2, 2, np.inf, 0.1], np.float32)
-    means(lambda x, y: x % y, np.fmod(x, y), x, y)
+    check_value(lambda x, y: x % y, np.fmod(x, y), x, y)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e5m2])
 def test_division_of_small_floats_is_in_f32(dtype):
     x, y = np.array([1, 2, -3, 7]).astype(dtype), np.array([3, 7, 5, 0.5]).astype(dtype)
-    means(lambda x, y: x / y, x.astype(np.float32) / y.astype(np.float32), x, y)
+    check_value(lambda x, y: x / y, x.astype(np.float32) / y.astype(np.float32), x, y)
 
 
 def test_right_shifts_are_arithmetic_of_signed_and_logical_of_unsigned():
     x, n = np.array([-8, -1, 2**31 - 1, 5], np.int32), np.array([1, 31, 30, 0], np.int32)
-    means(lambda x, n: x >> n, x >> n, x, n)
+    check_value(lambda x, n: x >> n, x >> n, x, n)
     u = x.view(np.uint32)
-    means(lambda u, n: u >> n, u >> n.astype(np.uint32), u, n)
+    check_value(lambda u, n: u >> n, u >> n.astype(np.uint32), u, n)
     assert type_of(lambda u, n: u >> n, u, n) == "uint32"
 
 
@@ -128,32 +131,32 @@ def test_shifts_promote_as_and_does(left):
         n = np.array([0, 1, 2, 3, 7], b)
         wide = [int(v) for v in x]
         wanted = [(v << int(k)) % 2**bits for v, k in zip(wide, n)]
-        means(lambda x, n: x << n, np.array(wanted, f"u{meet.itemsize}").view(meet), x, n)
+        check_value(lambda x, n: x << n, np.array(wanted, f"u{meet.itemsize}").view(meet), x, n)
         wanted = [(v >> int(k)) % 2**bits for v, k in zip(wide, n)]
-        means(lambda x, n: x >> n, np.array(wanted, f"u{meet.itemsize}").view(meet), x, n)
+        check_value(lambda x, n: x >> n, np.array(wanted, f"u{meet.itemsize}").view(meet), x, n)
 
 
 def test_a_count_past_the_width_shifts_all_out():
     x, n = np.array([-128, 127, 1, -1], np.int32), np.array([256, 32, 257, -1], np.int32)
-    means(lambda x, n: x >> n, np.array([-1, 0, 0, -1], np.int32), x, n)
-    means(lambda x, n: x << n, np.zeros(4, np.int32), x, n)
+    check_value(lambda x, n: x >> n, np.array([-1, 0, 0, -1], np.int32), x, n)
+    check_value(lambda x, n: x << n, np.zeros(4, np.int32), x, n)
 
 
 def test_bools_shift_and_divide_as_bools():
     a, b = np.array([0, 0, 1, 1], bool), np.array([0, 1, 0, 1], bool)
-    means(lambda a, b: a << b, a & ~b, a, b)
-    means(lambda a, b: a >> b, a & ~b, a, b)
+    check_value(lambda a, b: a << b, a & ~b, a, b)
+    check_value(lambda a, b: a >> b, a & ~b, a, b)
     ones = np.ones(4, bool)
-    means(lambda a, b: a // b, a, a, ones)
-    means(lambda a, b: a % b, np.zeros(4, bool), a, ones)
-    means(lambda a: abs(a), a, a)
+    check_value(lambda a, b: a // b, a, a, ones)
+    check_value(lambda a, b: a % b, np.zeros(4, bool), a, ones)
+    check_value(lambda a: abs(a), a, a)
 
 
 def test_bools_count_modulo_two_and_are_ordered():
     a, b = np.array([0, 0, 1, 1], bool), np.array([0, 1, 0, 1], bool)
-    means(lambda a, b: a + b, a ^ b, a, b)
-    means(lambda a, b: a * b, a & b, a, b)
-    means(lambda a, b: a < b, ~a & b, a, b)
+    check_value(lambda a, b: a + b, a ^ b, a, b)
+    check_value(lambda a, b: a * b, a & b, a, b)
+    check_value(lambda a, b: a < b, ~a & b, a, b)
 
 
 @triton.jit
@@ -241,7 +244,7 @@ def test_and_or_not_of_blocks_are_of_each_element():
     def body(x):
         return (x > 1).logical_and(x), (x > 5).logical_or(x == 0), (x > 3).logical_not()
 
-    means(body, [(x > 1) & (x != 0), (x > 5) | (x == 0), x <= 3], x)
+    check_value(body, [(x > 1) & (x != 0), (x > 5) | (x == 0), x <= 3], x)
 
 
 @triton.jit

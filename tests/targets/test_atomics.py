@@ -7,8 +7,7 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
-
-from .harness import outcomes, run_everywhere
+from tests.support.backends import outcomes, run_everywhere
 
 
 @triton.jit

@@ -7,8 +7,7 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
-
-from .harness import run_everywhere
+from tests.support.backends import run_everywhere
 
 
 def per_program(kernel, count, reference, *arguments, dtype=np.int32, **constexprs):

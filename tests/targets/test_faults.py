@@ -8,8 +8,7 @@ import pytest
 import mytriton as triton
 import mytriton.language as tl
 from mytriton.errors import KernelAssertionError, KernelError, KernelMemoryError
-
-from .harness import available, launch
+from tests.support.backends import available, launch
 
 CHECKED = [name for name in ("traced", "interpret", "eager") if name in available()]
 

@@ -7,8 +7,7 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
-
-from .harness import available, blocks, launch, run_everywhere
+from tests.support.backends import available, blocks, launch, run_everywhere
 
 SIZES = [1, 2, 255, 256, 257, 1000]
 

@@ -7,8 +7,7 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
-
-from .harness import available, launch
+from tests.support.backends import available, launch
 
 FAR = (1 << 31) + 4096
 

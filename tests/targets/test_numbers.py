@@ -8,8 +8,8 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
-
-from .harness import blocks, hostile, pairs, run_everywhere
+from tests.support.backends import blocks, run_everywhere
+from tests.support.values import edge_values, pairs
 
 INTS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
 FLOATS = ["f2", ml_dtypes.bfloat16, "f4", "f8"]
@@ -129,7 +129,7 @@ def wrapped(values, dtype):
     ("function", "reference"), INT_OPS, ids=lambda f: getattr(f, "__name__", "")
 )
 def test_ints_wrap(function, reference, dtype):
-    x, y = pairs(hostile(dtype))
+    x, y = pairs(edge_values(dtype))
     made = reference(x, y)
     boolean = made.dtype == bool
     expected = made if boolean else wrapped(made, np.dtype(dtype))
@@ -165,7 +165,7 @@ FLOAT_OPS = [
 )
 def test_floats_round_once(function, reference, dtype):
     """Below 32 bits: computed in f32, rounded once, as NumPy and ml_dtypes do too."""
-    x, y = pairs(hostile(dtype))
+    x, y = pairs(edge_values(dtype))
     with np.errstate(all="ignore"):
         wide = [a.astype(np.float32) if a.itemsize < 4 else a for a in (x, y)]
         made = reference(*wide)
@@ -247,7 +247,7 @@ def test_floats_round_to_nearest_even_at_every_boundary(target):
     top = values[-1] + (values[-1] - values[-2]) / 2
     middle = np.concatenate([(values[1:] + values[:-1]) / 2, [top, -top]]).astype(np.float32)
     around = [np.nextafter(middle, np.float32(side)) for side in (-np.inf, np.inf)]
-    x = np.concatenate([middle, *around, hostile(np.float32)])
+    x = np.concatenate([middle, *around, edge_values(np.float32)])
     with np.errstate(all="ignore"):
         expected = x.astype(dtype)
     check_cast(x, dtype, expected, signs=True)
@@ -260,7 +260,7 @@ def test_floats_to_ints_saturate(source, target):
     edges = [float(info.min), float(info.max), float(info.max) / 2, 0.5, 1.5, 2.5, 1e10, 1e20]
     with np.errstate(all="ignore"):
         some = np.array([*edges, *(-e for e in edges)]).astype(source)
-        x = np.concatenate([some, hostile(source)])
+        x = np.concatenate([some, edge_values(source)])
     exact = [0 if np.isnan(v) else v for v in x.astype(np.float64).tolist()]
     expected = [
         int(min(max(v, -1e300), 1e300)) if abs(v) < np.inf else int(np.copysign(1e300, v))
@@ -272,7 +272,7 @@ def test_floats_to_ints_saturate(source, target):
 @pytest.mark.parametrize("target", FLOATS, ids=str)
 @pytest.mark.parametrize("source", INTS)
 def test_ints_to_floats_round_once(source, target):
-    values = [int(v) for v in hostile(source)]
+    values = [int(v) for v in edge_values(source)]
     info = np.iinfo(source)
     for bits in (8, 11, 24, 25, 53, 60):  # on and beside the ties of each format
         values += [
@@ -301,13 +301,13 @@ def nearest(value, dtype):
 @pytest.mark.parametrize("target", INTS)
 @pytest.mark.parametrize("source", INTS)
 def test_ints_to_ints_keep_the_low_bits(source, target):
-    x = hostile(source)
+    x = edge_values(source)
     check_cast(x, target, x.astype(target))
 
 
 @pytest.mark.parametrize("source", [*INTS, *FLOATS], ids=str)
 def test_anything_but_zero_is_true(source):
-    x = hostile(source)
+    x = edge_values(source)
     check_cast(x, bool, x != 0)
 
 

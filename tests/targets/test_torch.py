@@ -6,8 +6,7 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
-
-from .harness import available, launch
+from tests.support.backends import available, launch
 
 torch = pytest.importorskip("torch")
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from mytriton.errors import CompileError
 from mytriton.targets import cuda
-from tests.properties.everywhere import Array, Kernel, agree, require_equal
-from tests.targets.harness import run_on
+from tests.support.backends import run_on
+from tests.support.block_functions import BlockFunction, check_everywhere
+from tests.support.compare import Array, require_equal
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Row:
     atol: float = 0.0
 
     def show(self, f: Any) -> None:
-        agree(
+        check_everywhere(
             lambda *blocks: self.body(f, *blocks),
             self.reference,
             self.inputs,
@@ -40,7 +41,7 @@ class Row:
 
     def lane_rule(self, f: Any) -> str:
         return lowered(
-            lambda: cuda.generate(Kernel(lambda *b: self.body(f, *b), self.inputs).function)
+            lambda: cuda.generate(BlockFunction(lambda *b: self.body(f, *b), self.inputs).function)
         )
 
 

@@ -1,6 +1,5 @@
-"""Loads that the CPU's schedule had to make before stores placed ahead of what the loads need.
-
-It put the loop before the scalars it depends on, or found no stage for it.
+"""A load sees memory as it was before the stores that follow it in the program, whatever its
+address and the stores depend on.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
-from tests.targets.harness import run_everywhere
+from tests.support.backends import run_everywhere
 
 KERNELS: list[Any] = []
 

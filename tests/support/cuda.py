@@ -15,12 +15,11 @@ from mytriton.ir.parse import parse
 from mytriton.ir.types import BY_IR_NAME, Element, PointerType
 from mytriton.passes.pipeline import optimize
 from mytriton.targets import interpret
-from mytriton.targets.cuda import CudaSource, generate, sim
-from mytriton.targets.memory import Argument, Buffer
+from mytriton.targets.cuda import CudaSource, generate, nvrtc, sim
 
-from .conftest import compile_everywhere
+from .memory import arguments_of, copies
 
-Array = np.ndarray[Any, Any]
+ARCHITECTURES = ("sm_80", "sm_90a")
 Grid = tuple[int, int, int]
 
 
@@ -42,17 +41,11 @@ def ssa(text: str) -> Function:
     return parse(f"kernel {inspect.cleandoc(text)}")
 
 
-def arguments_of(function: Function, given: tuple[Any, ...]) -> list[Argument]:
-    """The launch's arguments: an array becomes the buffer of its param's type."""
-    packed: list[Argument] = []
-    for param, argument in zip(function.params, given, strict=True):
-        if isinstance(argument, np.ndarray):
-            address = argument.__array_interface__["data"][0]
-            assert isinstance(param.ty, PointerType)
-            packed.append(Buffer(param.ty, address, argument.nbytes, argument))
-        else:
-            packed.append(argument)
-    return packed
+def compile_everywhere(source: CudaSource | str) -> str:
+    """The PTX for sm_80 of a text that every architecture takes."""
+    text = source if isinstance(source, str) else source.text
+    compiled = [nvrtc.compile_nvrtc(text, arch) for arch in ARCHITECTURES]
+    return compiled[0].ptx
 
 
 def simulate(
@@ -65,11 +58,7 @@ def simulate(
     return source
 
 
-def copies(given: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(a.copy() if isinstance(a, np.ndarray) else a for a in given)
-
-
-def agree(function: Function, *given: Any, grid: Grid = (1, 1, 1)) -> tuple[Any, ...]:
+def check_simulated(function: Function, *given: Any, grid: Grid = (1, 1, 1)) -> tuple[Any, ...]:
     """cudasim leaves the bits that the interpreter leaves, whatever the order of the threads.
 
     Returns the arguments as they are afterwards.

@@ -1,4 +1,4 @@
-"""Blocks that the CPU kept inside a branch or loop that did not run, and read after it."""
+"""A block computed before a branch or loop can be read after it, whether that ran or not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
-from tests.targets.harness import run_everywhere
+from tests.support.backends import run_everywhere
 
 
 @triton.jit

@@ -1,4 +1,4 @@
-"""The kernels of the gallery that the compiler once got wrong, made small; one test a fault."""
+"""Small kernels, each with one trait of a kernel of the gallery that is easy to compile wrongly."""
 
 from __future__ import annotations
 

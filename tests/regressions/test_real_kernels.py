@@ -1,4 +1,4 @@
-"""Faults that published Triton kernels met, each as the smallest kernel that meets it."""
+"""What published Triton kernels rely on, each as the smallest kernel that does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import mytriton as triton
 import mytriton.language as tl
 from mytriton.errors import CompileError, CompileValueError
-from tests.targets.harness import run_everywhere
+from tests.support.backends import run_everywhere
 
 
 @triton.jit

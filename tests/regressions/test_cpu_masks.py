@@ -1,4 +1,4 @@
-"""Masks that the CPU's full version of a loop takes to be true, and what else is made of them."""
+"""A mask that the CPU's unmasked loop takes to be true keeps its value for every other use."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
-from tests.targets.harness import run_everywhere
+from tests.support.backends import run_everywhere
 
 
 @triton.jit
@@ -32,7 +32,7 @@ def count_by_choice(x, out, n, BLOCK: tl.constexpr):
 
 @pytest.mark.parametrize("n", [0, 1, 63, 70, 127, 128])
 def test_a_mask_that_is_counted_beside_the_load_it_guards(n: int) -> None:
-    """The count took the mask for true in the masked version of the loop too."""
+    """In the masked version of the loop the count sees the mask's own value."""
     x = np.ones(128, np.float32)
     want = np.array([n, n], np.float32)
     run_everywhere(

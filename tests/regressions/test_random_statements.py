@@ -1,8 +1,8 @@
 """Random statements over three arrays that may overlap: loads, stores and atomics in branches and
 loops, blocks that are turned, sorted and summed.
 
-One idea: the eager driver runs a program line by line, so it knows no schedule; whatever loops the
-CPU makes of the same lines must leave the same memory. Four faults of the schedule were found so.
+The eager driver runs a program line by line, so it knows no schedule; whatever loops the
+CPU makes of the same lines must leave the same memory.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""One kernel, every target, one expectation.
+"""One kernel, every backend, one expectation.
 
-One idea: `run_everywhere` launches a kernel on fresh copies of its arrays under each target that
-this machine has, and compares what was written with NumPy's answer. All targets that are wrong are
-named in one failure, so that one sees at once whether the kernel or a target is at fault.
+`run_everywhere` launches a kernel on fresh copies of its arrays under each backend that this
+machine has, and compares what was written with NumPy's answer. All backends that are wrong are
+named in one failure, so that one sees at once whether the kernel or a backend is at fault.
 
     run_everywhere(add, (4,), x, y, out, n, BLOCK=256, expected={"out": x + y})
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 from unittest.mock import patch
@@ -26,9 +26,13 @@ from mytriton.errors import CompileError
 from mytriton.runtime.launch import RUN
 from mytriton.targets import interpret
 
+from .compare import differences
+from .memory import copies
+
 Array = np.ndarray[Any, Any]
-TARGETS = ("traced", "interpret", "eager", "cpu", "cudasim")
-"""The targets, and `traced`: the IR before any pass, interpreted."""
+BACKENDS = ("traced", "interpret", "eager", "cpu", "cudasim")
+"""The targets that run here; `eager`, the interpreter that runs the kernel's Python; and `traced`,
+the IR before any pass, interpreted."""
 
 
 @cache
@@ -60,11 +64,7 @@ def beyond(target: str, error: Exception) -> bool:
 
 def available(skip: Sequence[str] = ()) -> list[str]:
     """The targets to run on."""
-    return [target for target in TARGETS if target not in skip and not missing(target)]
-
-
-def copy_of(argument: Any) -> Any:
-    return argument.copy() if isinstance(argument, np.ndarray) else argument
+    return [target for target in BACKENDS if target not in skip and not missing(target)]
 
 
 def _traced(artifact: Any, grid: Any, given: Any) -> None:
@@ -81,28 +81,10 @@ def run_on(
     target: str, kernel: Any, grid: Any, *arguments: Any, **constexprs: Any
 ) -> dict[str, Array]:
     """The arrays by parameter name as a target leaves them; the ones given stay as they were."""
-    copies = [copy_of(argument) for argument in arguments]
-    launch(target, kernel, grid, *copies, **constexprs)
+    passed = copies(arguments)
+    launch(target, kernel, grid, *passed, **constexprs)
     names = kernel.arg_names
-    return {name: a for name, a in zip(names, copies) if isinstance(a, np.ndarray)}
-
-
-def differences(got: Array, want: Array, rtol: float, atol: float, signs: bool) -> str:
-    """Return how two arrays differ ('' if not); NaNs are equal, and zeros unless `signs`."""
-    try:
-        wide = np.float64 if got.dtype.kind not in "iub" else got.dtype
-        with np.errstate(invalid="ignore"):  # signalling NaNs
-            left, right = got.astype(wide), np.asarray(want).astype(wide)
-        if rtol or atol:
-            np.testing.assert_allclose(left, right, rtol, atol, equal_nan=True)
-        else:
-            np.testing.assert_array_equal(left, right)
-        if signs:
-            numbers = ~np.isnan(right)
-            np.testing.assert_array_equal(np.signbit(left)[numbers], np.signbit(right)[numbers])
-    except AssertionError as error:
-        return str(error)
-    return ""
+    return {name: a for name, a in zip(names, passed) if isinstance(a, np.ndarray)}
 
 
 def run_everywhere(
@@ -116,9 +98,9 @@ def run_everywhere(
     skip: Sequence[str] = (),
     **constexprs: Any,
 ) -> None:
-    """Every target leaves the arrays named in `expected` as they are there, and the others alone.
+    """Every backend leaves the arrays named in `expected` as they are there, and the others alone.
 
-    skip: targets whose documented limits the kernel is beyond. signs: -0.0 is not 0.0.
+    skip: backends whose documented limits the kernel is beyond. signs: -0.0 is not 0.0.
     """
     given = {n: a for n, a in zip(kernel.arg_names, arguments) if isinstance(a, np.ndarray)}
     wrong = []
@@ -169,40 +151,3 @@ def refused_everywhere(
 def blocks(n: int, size: int) -> tuple[int]:
     """The grid of as many programs as n elements need."""
     return (max(1, -(-n // size)),)
-
-
-def hostile(dtype: Any) -> Array:
-    """Numbers of a dtype on which implementations tend to differ."""
-    dtype = np.dtype(dtype)
-    if dtype.kind in "iu":
-        info = np.iinfo(dtype)
-        near = [
-            info.min,
-            info.min + 1,
-            info.max - 1,
-            info.max,
-            0,
-            1,
-            2,
-            3,
-            7,
-            31,
-            64,
-            info.max // 2,
-        ]
-        more = [-1, -2, -7] if dtype.kind == "i" else [info.max - 6]
-        return np.array(near + more, dtype)
-    tiny, top = (float(np.finfo(np.float32).smallest_subnormal), float(np.finfo(np.float32).max))
-    values = [0.0, 1.0, 0.5, 1.5, 3.0, 1e-3, 100.25, 65504.0, 65536.0, 1e30, tiny, top, np.inf]
-    with np.errstate(all="ignore"):
-        both = np.array([*values, *(-v for v in values), np.nan], np.float64)
-        return both.astype(np.float32).astype(dtype)
-
-
-def pairs(values: Array) -> tuple[Array, Array]:
-    """Every ordered pair of the values, as two arrays."""
-    left, right = np.meshgrid(values, values)
-    return np.ascontiguousarray(left.ravel()), np.ascontiguousarray(right.ravel())
-
-
-Kernel = Callable[..., Any]

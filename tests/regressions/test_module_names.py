@@ -1,7 +1,5 @@
-"""A module's function that is named like a list's method, in a loop or branch: `tl.sort(x)`.
-
-The module's name was taken for a local list that the loop changes, and was unbound at its first
-use.
+"""`tl.sort(x)` in a loop or branch is a call of a module's function, though lists have a method of
+that name: `tl` is no local value that the loop changes.
 """
 
 from __future__ import annotations
@@ -10,7 +8,7 @@ import numpy as np
 
 import mytriton as triton
 import mytriton.language as tl
-from tests.targets.harness import run_everywhere
+from tests.support.backends import run_everywhere
 
 
 @triton.jit

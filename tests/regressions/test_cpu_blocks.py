@@ -1,4 +1,4 @@
-"""What properties have found, each cut down to the kernel that failed, to be tried always."""
+"""Blocks at the edges of the CPU's loops: short rows, reduced axes, blocks carried by loops."""
 
 from __future__ import annotations
 
@@ -6,29 +6,28 @@ import numpy as np
 
 import mytriton as triton
 import mytriton.language as tl
-from tests.targets.harness import run_everywhere
-
-from .everywhere import agree
+from tests.support.backends import run_everywhere
+from tests.support.block_functions import check_everywhere
 
 
 def test_a_masked_load_inside_the_loop_over_the_reduced_axis():
-    """Its address was taken to be known outside that loop."""
+    """Its address depends on that loop and is computed inside it."""
     x = np.arange(8 * 33, dtype=np.int32).reshape(8, 33)
-    agree(lambda x: tl.sum(x, 0), lambda x: x.sum(0, dtype=np.int32), [x])
+    check_everywhere(lambda x: tl.sum(x, 0), lambda x: x.sum(0, dtype=np.int32), [x])
 
 
 def test_a_reduced_axis_of_extent_one_beside_a_long_one():
     x = np.arange(2, dtype=np.int32).reshape(2, 1)
-    agree(lambda x: tl.sum(x, 1), lambda x: x.sum(1, dtype=np.int32), [x])
+    check_everywhere(lambda x: tl.sum(x, 1), lambda x: x.sum(1, dtype=np.int32), [x])
 
 
 def test_an_ordered_reduction_of_each_row():
     x = np.arange(4, dtype=np.int32).reshape(2, 2)
-    agree(lambda x: tl.reduce(x, 1, lambda a, b: a), lambda x: x[:, 0].copy(), [x])
+    check_everywhere(lambda x: tl.reduce(x, 1, lambda a, b: a), lambda x: x[:, 0].copy(), [x])
 
 
 def test_a_row_a_little_longer_than_a_vector():
-    """The rest of the row was given what had been computed for lane 0."""
+    """The elements past the last whole vector are computed one by one."""
     index = (np.arange(17) * 29 + 1) % 17
 
     def body(x):
@@ -36,13 +35,13 @@ def test_a_row_a_little_longer_than_a_vector():
         return tl.broadcast_to(rows[None, :, None], (4, 17, 4)) + x
 
     x = np.zeros((4, 17, 4), np.int32)
-    agree(body, lambda x: x + index[None, :, None].astype(np.int32), [x])
+    check_everywhere(body, lambda x: x + index[None, :, None].astype(np.int32), [x])
 
 
 def test_a_sort_beside_the_loop_over_programs():
-    """Both declare the same intrinsic."""
+    """An intrinsic that both need is declared once."""
     x = np.array([3, 1, 2], np.int32)
-    agree(lambda x: tl.sort(x), np.sort, [x])
+    check_everywhere(lambda x: tl.sort(x), np.sort, [x])
 
 
 @triton.jit
@@ -56,7 +55,7 @@ def grown_kernel(blocks, n, m):
 
 
 def test_a_block_that_a_loop_in_a_branch_carries():
-    """It was left where the loop had it."""
+    """After the loop it is where the rest of the program reads it."""
     blocks = np.arange(5, dtype=np.int32)
     for n, wanted in ((3, blocks + 9), (1, blocks)):
         run_everywhere(grown_kernel, (1,), blocks, n, 2, expected={"blocks": wanted})
@@ -70,7 +69,7 @@ def entering_kernel(x, out, n, first, BLOCK: tl.constexpr):
 
 
 def test_a_block_that_begins_before_the_array():
-    """A lower bound that the first lane misses was taken for the end of all lanes."""
+    """A lower bound that the first lane misses says nothing of the lanes after it."""
     x = np.arange(5, dtype=np.float32) + 3
     for first, wanted in ((-1, x[:1]), (-3, x[:0]), (2, x[2:4])):
         out = np.zeros(5, np.float32)

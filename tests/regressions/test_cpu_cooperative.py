@@ -39,14 +39,14 @@ def for_ever_in_two_places(flag):
 
 
 def test_a_kernel_that_prints_and_waits_ends(capsys: Any) -> None:
-    """It ran its programs one after the other: the first waited for ever."""
+    """Programs that wait run side by side, also where they print."""
     consumer_first[(2,)](np.zeros(1, np.int32), np.zeros(1, np.int32), target="cpu")
     assert capsys.readouterr().out == "pid (0, 0, 0) got5\n"
 
 
 @pytest.mark.parametrize("programs", [1, 3])
 def test_a_deadlock_names_its_loop_and_counts_who_waits(programs: int, monkeypatch: Any) -> None:
-    """It said that 0 programs wait, and not where."""
+    """The error says how many programs wait, and at which line."""
     monkeypatch.setattr(waiting, "PATIENCE", 0.2)
     with pytest.raises(KernelError, match=f"and {programs} programs wait") as caught:
         for_ever[(programs,)](np.zeros(1, np.int32), target="cpu")

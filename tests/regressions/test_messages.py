@@ -1,4 +1,4 @@
-"""What wrong programs were told before it said what to do."""
+"""A wrong program is told what was given, what is allowed and what to do."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def checked(x, n):
 
 @pytest.mark.parametrize("target", ["cpu", "interpret", "eager"])
 def test_an_assert_of_a_run_time_value(target: str) -> None:
-    """Eager gave Python's AssertionError, without the program."""
+    """Every target raises the same error, which names the program."""
     with pytest.raises(KernelAssertionError, match=r"n is small, in program \(0, 0, 0\)") as caught:
         checked[(1,)](np.zeros(1, np.float32), 3, target=target)
     assert 'assert n > 5, "n is small"' in str(caught.value)
@@ -165,7 +165,7 @@ def test_a_word_that_is_no_type() -> None:
 
 
 def test_output_whose_reader_has_left() -> None:
-    """`mytriton show … | head -1` showed a traceback of BrokenPipeError."""
+    """`mytriton show … | head -1` ends without a traceback."""
     path = __file__ + "::checked"
     shown = subprocess.Popen(
         [sys.executable, "-m", "mytriton", "show", path],

@@ -1,7 +1,4 @@
-"""Functions with control flow or more that reductions, scans and maps call per element.
-
-The CPU made their instructions at a loop level that the function's own code does not have.
-"""
+"""Reductions, scans and maps call functions with control flow once an element, as they stand."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
-from tests.targets.harness import run_everywhere
+from tests.support.backends import run_everywhere
 
 
 @triton.jit

@@ -1,4 +1,4 @@
-"""The harness itself: it finds a wrong target, and says which targets this machine has."""
+"""`run_everywhere` itself: it finds a wrong backend, and says which ones this machine has."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from . import harness
+from tests.support import backends
+from tests.support.compare import differences
 
 
-@pytest.mark.parametrize("target", harness.TARGETS)
+@pytest.mark.parametrize("target", backends.BACKENDS)
 def test_a_target_is_here(target: str) -> None:
-    if reason := harness.missing(target):
+    if reason := backends.missing(target):
         pytest.skip(reason)
-    assert target in harness.available()
-    assert target not in harness.available(skip=[target])
+    assert target in backends.available()
+    assert target not in backends.available(skip=[target])
 
 
 class Doubling:
@@ -37,22 +38,22 @@ class Doubling:
 
 def test_a_wrong_target_is_named_and_arguments_stay() -> None:
     x, out = np.arange(3.0), np.zeros(3)
-    harness.run_everywhere(Doubling(""), (1,), x, out, expected={"out": x * 2})
+    backends.run_everywhere(Doubling(""), (1,), x, out, expected={"out": x * 2})
     assert not out.any()
-    target = harness.available()[-1]
+    target = backends.available()[-1]
     with pytest.raises(AssertionError, match=f"{target}: raises ValueError: no such thing"):
-        harness.run_everywhere(Doubling(target), (1,), x, out, expected={"out": x * 2})
+        backends.run_everywhere(Doubling(target), (1,), x, out, expected={"out": x * 2})
     with pytest.raises(AssertionError, match=f"{target}, `out`"):
-        harness.run_everywhere(Doubling(""), (1,), x, out, expected={"out": x * 3})
+        backends.run_everywhere(Doubling(""), (1,), x, out, expected={"out": x * 3})
     with pytest.raises(AssertionError, match=f"{target}, `out`"):
-        harness.run_everywhere(Doubling(""), (1,), x, out, expected={})
+        backends.run_everywhere(Doubling(""), (1,), x, out, expected={})
 
 
 def test_differences_know_nan_zero_and_tolerance() -> None:
     nan, zero = np.array([np.nan, 0.0]), np.array([np.nan, -0.0])
-    assert harness.differences(nan, zero, 0, 0, signs=False) == ""
-    assert harness.differences(nan, zero, 0, 0, signs=True)
-    assert harness.differences(np.array([1.01]), np.array([1.0]), 0.02, 0, signs=False) == ""
-    assert harness.differences(np.array([1.01]), np.array([1.0]), 0.001, 0, signs=False)
+    assert differences(nan, zero, 0, 0, signs=False) == ""
+    assert differences(nan, zero, 0, 0, signs=True)
+    assert differences(np.array([1.01]), np.array([1.0]), 0.02, 0, signs=False) == ""
+    assert differences(np.array([1.01]), np.array([1.0]), 0.001, 0, signs=False)
     big = np.array([2**63 - 1])
-    assert harness.differences(big, big - 1, 0, 0, signs=False)
+    assert differences(big, big - 1, 0, 0, signs=False)

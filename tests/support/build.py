@@ -1,11 +1,9 @@
-"""Small IR functions and launches for the interpreter's tests."""
+"""Small functions of the IR, built op by op, and their launch by the interpreter."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from mytriton.errors import Location
 from mytriton.ir.build import Builder, current, emit, using
@@ -13,7 +11,8 @@ from mytriton.ir.nodes import Function, Operand, Param, Region
 from mytriton.ir.ops import RegionKind
 from mytriton.ir.types import BY_IR_NAME, PointerType, Type, VectorType
 from mytriton.targets.interpret import run
-from mytriton.targets.memory import Argument, Buffer
+
+from .memory import arguments_of
 
 LINE = (Location("kernel.py", 7, "kernel"),)
 
@@ -60,17 +59,8 @@ def block(shape: int | tuple[int, ...], name: str) -> VectorType:
     return VectorType(shape if isinstance(shape, tuple) else (shape,), BY_IR_NAME[name])
 
 
-def buffer(array: np.ndarray[Any, Any], ty: PointerType, writable: bool = True) -> Buffer:
-    address = array.__array_interface__["data"][0]
-    return Buffer(ty, address, array.nbytes, array, writable)
-
-
 def launch(
     function: Function, *arguments: Any, grid: tuple[int, int, int] = (1, 1, 1), **options: Any
 ) -> None:
-    """Runs the function; an array becomes the buffer of its param's type."""
-    given: list[Argument] = []
-    for param, argument in zip(function.params, arguments, strict=True):
-        array = isinstance(argument, np.ndarray)
-        given.append(buffer(argument, param.ty) if array else argument)
-    run(function, given, grid, **options)
+    """Interprets the function; an array becomes the buffer of its param's type."""
+    run(function, arguments_of(function, arguments), grid, **options)
