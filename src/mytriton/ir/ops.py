@@ -124,7 +124,7 @@ class Row:
     region_separator: str = ""
 
     @property
-    def has_loop_regions(self) -> bool:
+    def is_loop(self) -> bool:
         """Whether the op is a loop."""
         return self.region_kind is RegionKind.LOOP
 

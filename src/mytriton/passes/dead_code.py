@@ -10,8 +10,8 @@ from __future__ import annotations
 from ..ir.effects import Effects
 from ..ir.nodes import Function, Op, Operand, Param, Region, Value, walk
 from ..ir.ops import Effect
+from .loop_values import controls, incoming, iter_args, keep
 from .rebuild import Copies, pick
-from .slots import controls, has_slots, keep, params, sources
 
 
 def drop_dead(function: Function) -> Function:
@@ -23,7 +23,7 @@ def drop_dead(function: Function) -> Function:
         return copies.region(region, [remade(op) for op in left])
 
     def remade(op: Op) -> Op:
-        kept = needed.slots(op)
+        kept = needed.kept(op)
         if len(kept) == len(op.types):
             return copies.op(op, arrange)
         made = copies.op(keep(op, kept), arrange)
@@ -42,8 +42,8 @@ class _Needed:
         self.waiting: list[Operand] = []
         effects = Effects()
         for op in walk(function.body):
-            if has_slots(op):
-                owned = {p: (op, slot) for slot in range(len(op.types)) for p in params(op, slot)}
+            if op.row.has_control_flow:
+                owned = {p: (op, k) for k in range(len(op.types)) for p in iter_args(op, k)}
                 self.owner.update(owned)
             if effects[op] is Effect.WRITE:
                 self.op(op)
@@ -52,8 +52,8 @@ class _Needed:
     def op(self, op: Op) -> None:
         if op not in self.live:
             self.live.add(op)
-            self.waiting += controls(op) if has_slots(op) else op.operands
-            if not has_slots(op):
+            self.waiting += controls(op) if op.row.has_control_flow else op.operands
+            if not op.row.has_control_flow:
                 self.waiting += (v for region in op.regions for v in region.results)
 
     def spread(self) -> None:
@@ -64,18 +64,18 @@ class _Needed:
             self.live.add(value)
             if isinstance(value, Value):
                 self.op(value.op)
-            if isinstance(value, Value) and has_slots(value.op):
-                self.waiting += sources(value.op, value.index)
+            if isinstance(value, Value) and value.op.row.has_control_flow:
+                self.waiting += incoming(value.op, value.index)
             elif isinstance(value, Param) and value in self.owner:
-                self.waiting += sources(*self.owner[value])
+                self.waiting += incoming(*self.owner[value])
 
-    def slots(self, op: Op) -> list[int]:
+    def kept(self, op: Op) -> list[int]:
         """The results that are needed, after the op or round the loop; all of an op that is no loop
         or branch."""
-        if not has_slots(op):
+        if not op.row.has_control_flow:
             return list(range(len(op.types)))
         return [
-            slot
-            for slot in range(len(op.types))
-            if op.results[slot] in self.live or any(p in self.live for p in params(op, slot))
+            k
+            for k in range(len(op.types))
+            if op.results[k] in self.live or any(p in self.live for p in iter_args(op, k))
         ]

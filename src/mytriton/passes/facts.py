@@ -15,7 +15,7 @@ from math import gcd
 
 from ..ir.nodes import Const, Function, Op, Operand, Param, Region, Value
 from ..ir.types import Type
-from . import slots
+from . import loop_values
 from .known import Facts, join, of_constant, type_bounds, unknown, within
 from .transfer import RULES
 
@@ -47,7 +47,7 @@ def facts(function: Function, given: Mapping[str, Facts] | None = None) -> Table
 
 def _region(region: Region, table: Table) -> None:
     for op in region.ops:
-        if op.row.has_loop_regions:
+        if op.row.is_loop:
             _loop(op, table)
         elif op.regions:
             _branches(op, table)
@@ -65,8 +65,8 @@ def _branches(op: Op, table: Table) -> None:
         table.update((param, unknown(param.ty)) for param in region.params)
         _region(region, table)
     for value in op.results:
-        if slots.has_slots(op):
-            left, right = (table.of(source) for source in slots.sources(op, value.index))
+        if op.row.has_control_flow:
+            left, right = (table.of(source) for source in loop_values.incoming(op, value.index))
             table[value] = join(left, right)
         else:
             table[value] = unknown(value.ty)
@@ -75,15 +75,16 @@ def _branches(op: Op, table: Table) -> None:
 def _loop(op: Op, table: Table) -> None:
     """Goes round until what is carried holds for every round; bounds that keep moving are given up,
     and then all else."""
-    carried = [table.of(slots.sources(op, slot)[0]) for slot in range(len(op.types))]
+    carried = [table.of(loop_values.incoming(op, slot)[0]) for slot in range(len(op.types))]
     _index(op, table)
     for turn in range(ROUNDS * 12):
         for slot, known in enumerate(carried):
-            table.update((param, known) for param in slots.params(op, slot))
+            table.update((param, known) for param in loop_values.iter_args(op, slot))
         for region in op.regions:
             _region(region, table)
         again = [
-            join(known, table.of(slots.sources(op, slot)[1])) for slot, known in enumerate(carried)
+            join(known, table.of(loop_values.incoming(op, slot)[1]))
+            for slot, known in enumerate(carried)
         ]
         if again == carried:
             break
@@ -104,7 +105,7 @@ def _widened(ty: Type, before: Facts, after: Facts) -> Facts:
 
 def _index(op: Op, table: Table) -> None:
     """The index of a counted loop: start + k * step, between the bounds."""
-    bounds = slots.bounds(op)
+    bounds = loop_values.bounds(op)
     if not bounds:
         return
     low, high, step = map(table.of, bounds)

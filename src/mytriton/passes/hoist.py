@@ -28,7 +28,7 @@ Leave = Callable[[int], Sequence[Operand] | None]
 
 def hoist(function: Function) -> Function:
     """The function with fewer ops inside its loops."""
-    loops = any(op.row.has_loop_regions for op in walk(function.body))
+    loops = any(op.row.is_loop for op in walk(function.body))
     return _Hoist().function(function) if loops else function
 
 
@@ -91,7 +91,7 @@ class _Hoist(Rebuild):
 def _loops(op: Op) -> bool:
     """Whether the op may take long, or for ever, where the program as written may not run it."""
     inside = (inner for region in op.regions for inner in walk(region))
-    return op.row.has_loop_regions or any(inner.row.has_loop_regions for inner in inside)
+    return op.row.is_loop or any(inner.row.is_loop for inner in inside)
 
 
 def _direction(step: Operand) -> int:

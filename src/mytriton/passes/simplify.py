@@ -19,7 +19,7 @@ from ..ir.fold import fold
 from ..ir.nodes import Const, Function, Op, Operand, Region, walk
 from ..ir.ops import Effect
 from ..ir.types import PointerType, ScalarType, element_of
-from . import slots
+from . import loop_values
 from .algebra import ALGEBRA, constant_of, full, made_by, narrow, shaped
 from .rebuild import Rebuild, Results
 
@@ -65,7 +65,7 @@ class Simplify(Rebuild):
         others to write."""
         before = self.loaded
         again = op.name == "while" or self.effects[op] is Effect.WRITE
-        self.loaded = {} if again and op.row.has_loop_regions else dict(before)
+        self.loaded = {} if again and op.row.is_loop else dict(before)
         made = super().region(op, region)
         self.loaded = before
         return made
@@ -167,20 +167,20 @@ def _pointers(op: Op) -> bool:
 def _without_equal(ctx: Simplify, op: Op) -> Results:
     """Results that are one and the same value in both branches are that value."""
     sides = [[ctx.operand(result) for result in region.results] for region in op.regions]
-    kept = [slot for slot, (left, right) in enumerate(zip(*sides)) if left != right]
-    return _with_slots(ctx, op, kept, sides[0])
+    kept = [k for k, (left, right) in enumerate(zip(*sides)) if left != right]
+    return _with_results(ctx, op, kept, sides[0])
 
 
-def _with_slots(ctx: Simplify, op: Op, kept: Sequence[int], values: Sequence[Operand]) -> Results:
-    """The op with the slots kept only; `values` are the others' results, and what is in them."""
+def _with_results(ctx: Simplify, op: Op, kept: Sequence[int], values: Sequence[Operand]) -> Results:
+    """The op with only the results kept; `values` are what the others (and their iter_args) are."""
     if len(kept) == len(op.types):
         return None
-    for slot in set(range(len(op.types))) - set(kept):
-        ctx.new.update((param, values[slot]) for param in slots.params(op, slot))
-    fewer = slots.keep(op, kept)
+    for k in set(range(len(op.types))) - set(kept):
+        ctx.new.update((param, values[k]) for param in loop_values.iter_args(op, k))
+    fewer = loop_values.keep(op, kept)
     merged = list(values)
-    for slot, made in zip(kept, ctx.keep(fewer, ctx.operands(fewer))):
-        merged[slot] = made
+    for k, made in zip(kept, ctx.keep(fewer, ctx.operands(fewer))):
+        merged[k] = made
     return merged
 
 
@@ -218,11 +218,11 @@ def _while(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
 def _without_constant(ctx: Simplify, op: Op, starts: Sequence[Operand]) -> Results:
     """A carried value that the body gives back as it was, or as it started, is its start."""
     kept = []
-    for slot, start in enumerate(starts):
-        result = op.regions[-1].results[slot]
-        if result is not slots.params(op, slot)[-1] and ctx.operand(result) != start:
-            kept.append(slot)
-    return _with_slots(ctx, op, kept, starts)
+    for k, start in enumerate(starts):
+        result = loop_values.yielded(op, k)
+        if result is not loop_values.iter_args(op, k)[-1] and ctx.operand(result) != start:
+            kept.append(k)
+    return _with_results(ctx, op, kept, starts)
 
 
 RULES = dict.fromkeys(ALGEBRA, _value) | {
