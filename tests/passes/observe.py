@@ -86,6 +86,8 @@ class IndexWriter:
             and (shape is None or shape_of(v.ty) in (shape, ()))
         ]
         element = element or self.random.choice(INTS)
+        if isinstance(element, PointerType):
+            return self.random.choice(fits or [self.params[element == self.params[1].ty]])
         if not fits or self.random.random() < 0.3:
             return constant(self.random.choice(CONSTANTS), element)
         return self.random.choice(fits[-8:] if self.random.random() < 0.6 else fits)

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 from .nodes import Op, Operand, Param, Region, Value, walk
 from .ops import Effect
-from .types import PointerType, element_of
 
 
 def effect(op: Op) -> Effect:
@@ -23,44 +22,33 @@ def effect(op: Op) -> Effect:
 def own_effect(op: Op) -> Effect:
     """The effect without that of the regions. A load that must see what others store (volatile, or
     past the caches) counts as a write."""
-    fresh = op.attrs and (op.attrs.get("volatile") or op.attrs.get("cache") == ".cv")
-    return Effect.WRITE if fresh else op.row.effect
+    return Effect.WRITE if must_see_memory(op) else op.row.effect
 
 
-def touches(op: Op) -> bool:
+def must_see_memory(op: Op) -> bool:
+    """Whether the op is a load that bypasses caches and registers: volatile or ".cv"."""
+    return bool(op.attrs and (op.attrs.get("volatile") or op.attrs.get("cache") == ".cv"))
+
+
+def accesses_memory(op: Op) -> bool:
     """Whether the op's first operand is the address that it reads or writes."""
     return op.row.effect is not Effect.PURE and op.row.operands[:1] == ("ptr",)
 
 
-def is_meeting(op: Op) -> bool:
+def is_sync_point(op: Op) -> bool:
     """Whether the op is one by which programs meet: an atomic, or a load that must see what others
     store."""
-    return touches(op) and bool(op.types) and own_effect(op) is Effect.WRITE
+    return accesses_memory(op) and bool(op.types) and own_effect(op) is Effect.WRITE
 
 
-def is_waiting(op: Op) -> bool:
+def may_spin(op: Op) -> bool:
     """Whether the op is a loop that may wait for another program: by it programs meet, or its
     condition reads memory."""
     if op.name != "while":
         return False
-    if any(map(touches, walk(op.regions[0]))):
+    if any(map(accesses_memory, walk(op.regions[0]))):
         return True
-    return any(is_meeting(inner) for region in op.regions for inner in walk(region))
-
-
-def leads_elsewhere(op: Op) -> bool:
-    """Whether the op makes pointers that come from no argument: out of memory, or from ints."""
-    if not any(isinstance(element_of(ty), PointerType) for ty in op.types):
-        return False
-    if op.name in ("cast", "bitcast"):
-        (operand,) = op.operands
-        return operand is None or not isinstance(element_of(operand.ty), PointerType)
-    return touches(op)
-
-
-def makes_pointers(region: Region) -> bool:
-    """Whether the code gets pointers from elsewhere than its arguments."""
-    return any(map(leads_elsewhere, walk(region)))
+    return any(is_sync_point(inner) for region in op.regions for inner in walk(region))
 
 
 class Effects(dict[Op, Effect]):

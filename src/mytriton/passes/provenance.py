@@ -17,7 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..ir.nodes import Function, Op, Operand, Param
+from ..errors import Where
+from ..ir.effects import accesses_memory
+from ..ir.nodes import Function, Op, Operand, Param, Region, walk
 from ..ir.ops import Effect
 from ..ir.types import PointerType, Type, element_of
 from .dataflow import Analysis
@@ -71,9 +73,25 @@ def makes_unknown_address(op: Op) -> bool:
     return bool(op.regions) or not (pure and any(map(is_pointer, op.operands)))
 
 
+def makes_unknown_addresses(region: Region) -> bool:
+    """Whether some op of the region, or of those inside, does."""
+    return any(map(makes_unknown_address, walk(region)))
+
+
 def provenance(function: Function) -> Analysis[Provenance]:
     """The provenance of every value of the function."""
     return _Provenances(function)
+
+
+def written(function: Function) -> dict[str, Where]:
+    """The names of the pointer params that the function may store through, each with one place
+    where; a store through an unknown pointer is not counted."""
+    table, found = provenance(function), dict[str, Where]()
+    for op in walk(function.body):
+        if accesses_memory(op) and op.row.effect is Effect.WRITE:
+            params = table.of(op.operands[0]).params
+            found |= {param.name: op.where for param in params if param.name not in found}
+    return found
 
 
 class _Provenances(Analysis[Provenance]):

@@ -17,9 +17,8 @@ from typing import Any
 from ..errors import Where
 from ..frontend.guards import Captured, captured
 from ..frontend.signature import Constexpr
-from ..ir.nodes import Function, Op, Param, Region, Value, walk
-from ..ir.ops import Effect
-from ..ir.types import PointerType, element_of
+from ..ir.nodes import Function
+from ..passes.provenance import written
 
 
 @dataclass
@@ -77,50 +76,3 @@ class Artifact:
     def written(self) -> dict[str, Where]:
         """The names of the params that are stored through, with the line that does."""
         return written(self.traced)
-
-
-def written(function: Function) -> dict[str, Where]:
-    """The pointer params of a function that it may store through, each with one place where."""
-    sources = _sources(function.body)
-    result: dict[str, Where] = {}
-    for op in walk(function.body):
-        if op.row.effect is Effect.WRITE and op.row.operands[:1] == ("ptr",):
-            for param in _roots(op.operands[0], sources):
-                result.setdefault(param.name, op.where)
-    return result
-
-
-def _sources(region: Region) -> dict[Param, list[Any]]:
-    """What may flow into each region param: the operands and results of the op it belongs to."""
-    sources: dict[Param, list[Any]] = {}
-    for op in walk(region):
-        for inner in op.regions:
-            incoming = [*op.operands, *(v for part in op.regions for v in part.results)]
-            sources.update((param, incoming) for param in inner.params)
-    return sources
-
-
-def _roots(pointer: Any, sources: Mapping[Param, list[Any]]) -> set[Param]:
-    """The params of the function that an address may come from."""
-    found: set[Param] = set()
-    seen: set[Any] = set()
-    waiting = [pointer]
-    while waiting:
-        value = waiting.pop()
-        if value in seen or not isinstance(value, (Param, Value)):
-            continue
-        seen.add(value)
-        if not isinstance(element_of(value.ty), PointerType):
-            continue
-        if isinstance(value, Param):
-            if value in sources:
-                waiting += sources[value]
-            else:
-                found.add(value)
-            continue
-        waiting += _inputs(value.op)
-    return found
-
-
-def _inputs(op: Op) -> list[Any]:
-    return [*op.operands, *(value for region in op.regions for value in region.results)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...ir.effects import is_waiting
+from ...ir.effects import may_spin
 from ...ir.nodes import Op, Operand, Param, Region
 from ...ir.types import element_of, shape_of
 from . import affine
@@ -192,7 +192,7 @@ def while_loop(emitter: FunctionEmitter, code: Code, op: Op) -> None:
     fresh, (test, region) = emitter.writer.names.fresh, op.regions
     carried = _carried(emitter, code, test.params, list(op.operands))
     head, inside, after = fresh("while"), fresh("while.body"), fresh("while.end")
-    body, condition, meets = Code(inside), Code(head), is_waiting(op)
+    body, condition, meets = Code(inside), Code(head), may_spin(op)
     for one, param in zip(carried, region.params, strict=True):
         if one.block:
             emitter.publish(param, emitter.writer.homes[one.param])

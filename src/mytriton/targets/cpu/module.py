@@ -50,7 +50,7 @@ def kernel_text(function: Function, overlap: bool, host: Host) -> KernelText:
     module, entry = Module(), Code(names.fresh("entry"))
     writer = Writer(module, names, entry, host, number(function))
     meets = waits(function)
-    emitter = FunctionEmitter(function, writer, Aliases(function.params, overlap or meets))
+    emitter = FunctionEmitter(function, writer, Aliases(function, overlap or meets))
     params = bind_params(emitter)
     module.overloaded("llvm.umax", "i64", 0, 2)
     start = names.fresh("start")

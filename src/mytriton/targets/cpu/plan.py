@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 
-from ...ir.nodes import Op, Operand, Param, Region, Value, walk
+from ...ir.effects import free_values
+from ...ir.nodes import Op, Operand, Param, Region, Value
 from ...ir.types import shape_of
 from .alias import Aliases
 from .combine import independent
@@ -188,7 +189,7 @@ def as_a_whole(scheduler: Scheduler, op: Op, first: int = 0, done: Container[int
     What its regions use from outside is kept too if that is worth it.
     """
     given = [operand for number, operand in enumerate(op.operands) if number not in done]
-    inside = captured(op)
+    inside = free_values(op)
     for operand in (*given, *inside):
         whole = isinstance(operand, Value) and shape_of(operand.ty)
         if whole and (operand in given or worth_keeping(scheduler, operand)):
@@ -213,19 +214,6 @@ def worth_keeping(scheduler: Scheduler, operand: Operand) -> bool:
     """
     assert isinstance(operand, Value)
     return bool(scheduler.loads((operand,))) or scheduler.is_dear(operand)
-
-
-def captured(op: Op) -> list[Operand]:
-    """The values from outside that the op's regions use."""
-    inside: set[object] = set()
-    used: dict[Operand, None] = {}
-    for region in op.regions:
-        inside.update(region.params)
-        for inner in walk(region):
-            inside.update(inner.results)
-            inside.update(param for nested in inner.regions for param in nested.params)
-            used.update(dict.fromkeys(inner.operands))
-    return [value for value in used if isinstance(value, (Value, Param)) and value not in inside]
 
 
 def finished(scheduler: Scheduler, op: Op, stage: Stage) -> None:

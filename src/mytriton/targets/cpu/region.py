@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from ...ir.effects import makes_pointers
 from ...ir.nodes import Function, Op, Operand, Param, Region, Value
 from ...ir.types import Element, element_of, shape_of
+from ...passes.provenance import makes_unknown_addresses
 from . import access
 from .alias import Aliases
 from .arena import Arena
@@ -174,8 +174,9 @@ WHOLE: dict[str, Callable[[FunctionEmitter, Code, Op], None]] = {}
 def bind_params(emitter: FunctionEmitter) -> list[str]:
     """Names the function's parameters; returns their declarations."""
     declared = []
-    elsewhere = makes_pointers(emitter.function.body)  # they may point into an argument's memory
-    distinct = not emitter.aliases.overlap and not elsewhere
+    # an unknown address may lie in the memory of an argument
+    unknown = makes_unknown_addresses(emitter.function.body)
+    distinct = not emitter.aliases.overlap and not unknown
     for param in emitter.function.params:
         element = element_of(param.ty)
         name = emitter.writer.names.fresh(param.name)

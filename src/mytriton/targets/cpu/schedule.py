@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from ...ir.nodes import Const, Op, Operand, Param, Region, Value
 from ...ir.ops import Effect
 from ...ir.types import shape_of
-from .alias import Access, Aliases, same_place
+from .alias import Access, Aliases
 from .code import Reg
 from .nest import Home
 from .virtual import EMITTERS, only_ones_move
@@ -286,7 +286,7 @@ class Scheduler:
         return (
             isinstance(stage.heavy, Group)
             and not one.scalar
-            and same_place(one, two, stage.heavy.shape)
+            and self.aliases.same_place(one, two, stage.heavy.shape)
         )
 
     def note(self, op: Op, stage: Stage, before_loop: bool = False) -> None:
@@ -401,7 +401,7 @@ class Scheduler:
         mine = self.aliases.of(load.op)
         if own is None or not own.writes or not self.aliases.clash(own, mine):
             return False
-        return not same_place(own, mine, sink.shape)
+        return not self.aliases.same_place(own, mine, sink.shape)
 
     def outermost_dear(self, operand: Operand, sink: Sink, last: int | None) -> Value | None:
         """The outermost value under an operand that the sink's loop should find rather than

@@ -1,7 +1,7 @@
 """Launches whose programs wait for each other: as many threads as it takes, and an end to
 deadlocks.
 
-One idea: a `while` that may wait for another program (`is_waiting`) gives up the processor each
+One idea: a `while` that may wait for another program (`may_spin`) gives up the processor each
 time round, and counts in the job when what it carries has changed. A few threads begin; while
 nothing is finished, more are started, until every program that has not been begun has its own. When
 all of them wait and nothing has changed for seconds, the launch is stopped.
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import KernelError
-from ...ir.effects import is_waiting
+from ...ir.effects import may_spin
 from ...ir.nodes import Function, walk
 from .pool import Arena
 
@@ -48,12 +48,12 @@ yield:
 
 
 def waits(function: Function) -> bool:
-    return any(is_waiting(op) for op in walk(function.body))
+    return any(may_spin(op) for op in walk(function.body))
 
 
 def deadlock(function: Function, left: int) -> KernelError:
     """What `left` programs that wait for ever raise: at the loop, or naming each that may wait."""
-    loops = dict.fromkeys(op.where for op in walk(function.body) if is_waiting(op))
+    loops = dict.fromkeys(op.where for op in walk(function.body) if may_spin(op))
     text = f"deadlock: nothing changes any more, and {left} programs wait for that"
     if len(loops) == 1:
         return KernelError(text, *loops)

@@ -58,7 +58,6 @@ def finish(lane: Lane, op: Op, names: Sequence[str]) -> None:
 def for_loop(lane: Lane, op: Op) -> None:
     (low, high, step, *initial), (region,) = op.operands, op.regions
     index, *carried = region.params
-    lane.order.carry([carried], initial, region.results)
     names = declare(lane, carried, initial)
     with lane.block(for_head(lane, index, low, high, step)):
         if _is_wide(index, high, step):
@@ -99,7 +98,6 @@ def _is_wide(index: Param, high: Operand, step: Operand) -> bool:
 @rule("while")
 def while_loop(lane: Lane, op: Op) -> None:
     test, region = op.regions
-    lane.order.carry([test.params, region.params], op.operands, region.results)
     names = declare(lane, test.params, op.operands)
     lane.values.update(zip(region.params, names))
     with lane.block("while (true)"):

@@ -113,7 +113,7 @@ class Lane:
         self.parameters = _parameters(function)
         names = (parameter.name for parameter in self.parameters)
         self.values: dict[Value | Param, str | CudaPtrRef] = dict(zip(function.params, names))
-        self.order = Order(function.params, threads)
+        self.order = Order(function, threads)
         self.used = _used(function.body)
         self.lines: list[str] = []
         self.depth = 1

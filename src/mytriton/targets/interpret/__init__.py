@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from ...ir.effects import makes_pointers
 from ...ir.nodes import Function, Param, Value, walk
 from ...ir.numeric import Array, canonical, held_dtype
 from ...ir.types import ScalarType
+from ...passes.provenance import makes_unknown_addresses
 from ..memory import Argument, Buffer
 from .memory import Index, Memory
 from .program import MEANINGS, Launch, Program
@@ -40,7 +40,7 @@ def run(
     given = list(zip(function.params, arguments))
     loops = any(op.name == "while" for op in walk(function.body))
     buffers = [(param.name, a) for param, a in given if isinstance(a, Buffer)]
-    memory = Memory(buffers, anywhere=makes_pointers(function.body), watch=loops)
+    memory = Memory(buffers, anywhere=makes_unknown_addresses(function.body), watch=loops)
     params: dict[Value | Param, Array] = {param: hold(param, a) for param, a in given}
     launch = Launch(grid, memory)
 

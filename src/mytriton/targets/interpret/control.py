@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...errors import KernelError
-from ...ir.effects import is_waiting
+from ...ir.effects import may_spin
 from ...ir.nodes import Op
 from ...ir.numeric import Array
 from .blocks import Arrays, Meaning
@@ -31,7 +31,7 @@ def _for(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
 
 def _while(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
     test, body = op.regions
-    carried, waits = tuple(values), is_waiting(op)
+    carried, waits = tuple(values), may_spin(op)
     while program.run(test, carried)[0]:
         before, carried = carried, tuple(program.run(body, carried))
         same = all(map(_equal_bits, before, carried))

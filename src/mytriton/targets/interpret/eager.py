@@ -17,13 +17,14 @@ from typing import Any
 from ...frontend.inline import run
 from ...frontend.signature import Constexpr
 from ...ir.build import Builder, using
-from ...ir.effects import is_meeting, leads_elsewhere, makes_pointers
+from ...ir.effects import is_sync_point
 from ...ir.nodes import Op, Operand, Param, Region, Value
 from ...ir.numeric import Array
 from ...ir.ops import Row
 from ...ir.structural import HINT
 from ...ir.types import Type, shape_of
 from ...language.tensor import tensor
+from ...passes.provenance import makes_unknown_address, makes_unknown_addresses
 from ..memory import Argument, Buffer
 from ..show import show_typed
 from . import every, hold
@@ -101,7 +102,8 @@ class EagerBuilder(Builder):
             return super()._place(row, operands, types, attrs, regions)
         op = Op(row, operands, types, attrs, regions, self.source())
         memory = self.program.launch.memory
-        memory.anywhere |= leads_elsewhere(op) or any(map(makes_pointers, regions))
+        memory.anywhere |= makes_unknown_address(op)
+        memory.anywhere |= any(map(makes_unknown_addresses, regions))
         arrays = tuple(self.program.perform(op))
         self._meet(op, arrays)
         return Performed(row, (), types, attrs, (), op.where, arrays)
@@ -118,7 +120,7 @@ class EagerBuilder(Builder):
     def _meet(self, op: Op, arrays: tuple[Array, ...]) -> None:
         """Lets other programs run if this one finds the same thing again where it may be waiting
         for them."""
-        if is_meeting(op):
+        if is_sync_point(op):
             met = op.where, [array.tobytes() for array in arrays]
             if met == self.met:
                 self.program.pause(op.where, same=True)
