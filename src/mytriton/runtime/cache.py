@@ -18,7 +18,6 @@ from ..errors import Where
 from ..frontend.guards import Captured, captured
 from ..frontend.signature import Constexpr
 from ..ir.nodes import Function
-from ..passes.provenance import written
 
 
 @dataclass
@@ -75,4 +74,6 @@ class Artifact:
     @cached_property
     def written(self) -> dict[str, Where]:
         """The names of the params that are stored through, with the line that does."""
+        from ..passes.provenance import written
+
         return written(self.traced)
