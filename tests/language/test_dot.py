@@ -136,3 +136,24 @@ def test_a_nan_scale_and_bad_formats() -> None:
     assert np.isnan(got[0]).all() and (got[1] == 32 * 2.0**-127).all()
     with pytest.raises(CompileValueError, match="format must be one of"):
         evaluate(lambda a, b: tl.dot_scaled(a, None, "e3m3", b, None, "e5m2"), ones, ones.T)
+
+
+@pytest.mark.parametrize("batch", [(2,), (2, 3), (1, 2, 2)])
+def test_any_leading_axes_are_a_batch(batch: tuple[int, ...]) -> None:
+    a = RANDOM.integers(-5, 5, (*batch, 3, 4)).astype(np.float32)
+    b = RANDOM.integers(-5, 5, (*batch, 4, 2)).astype(np.float32)
+    acc = RANDOM.integers(-5, 5, (*batch, 3, 2)).astype(np.float32)
+    assert (evaluate(tl.dot, a, b) == a @ b).all()
+    assert (evaluate(tl.dot, a, b, acc) == a @ b + acc).all()
+    assert (evaluate(lambda a, b: tl.dot(a, b, acc=1), a, b) == a @ b + 1).all()
+
+
+@pytest.mark.parametrize("asked", [tl.float32, tl.float16, tl.int32, None])
+def test_products_of_bytes_are_i32_whatever_is_asked(asked: Any) -> None:
+    a = RANDOM.integers(-128, 128, (4, 8)).astype(np.int8)
+    b = RANDOM.integers(-128, 128, (8, 4)).astype(np.int8)
+    exact = a.astype(np.int32) @ b.astype(np.int32)
+    got = evaluate(lambda a, b: tl.dot(a, b, out_dtype=asked), a, b)
+    assert got.dtype == np.int32 and (got == exact).all()
+    got = evaluate(lambda a, b, c: tl.dot(a, b, c, out_dtype=asked), a, b, exact)
+    assert (got == 2 * exact).all()

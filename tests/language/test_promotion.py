@@ -139,6 +139,33 @@ def test_pointers_compare_as_addresses() -> None:
     assert "cast p0 {to=u64}" in shown and "cmp_lt" in shown
 
 
+@pytest.mark.parametrize("body", [lambda p, n: p < n, lambda p, n: n == p, lambda p, n: p <= 5])
+def test_a_pointer_is_not_compared_with_a_number(body: Any) -> None:
+    with pytest.raises(CompileTypeError, match="a pointer cannot be compared with a number"):
+        trace(body, PointerType(tl.int64), tl.int32)
+
+
+def nearest_f32(number: int) -> float:
+    """The f32 nearest to an int beyond 2**24, ties to even, in exact arithmetic."""
+    excess = abs(number).bit_length() - 24
+    kept, rest = divmod(abs(number), 1 << excess)
+    half = 1 << excess - 1
+    kept += rest > half or (rest == half and kept % 2)
+    return float(kept << excess) * (1 if number > 0 else -1)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_int_becomes_f32_with_one_rounding(sign: int) -> None:
+    zero = np.zeros(1, np.float32)
+    rng = np.random.default_rng(0)
+    hard = [2**54 + 2**30 + 1, 2**54 + 2**30, 2**54 + 3 * 2**30 - 1, 2**63 - 1, 2**60 + 2**36 + 1]
+    for base, low in rng.integers(-1, 2, (9, 2)):
+        hard.append((2**23 + int(base)) * 2**39 + 2**38 + int(low))
+    for number in (sign * value for value in hard if value < 2**63):
+        got = evaluate(lambda x: x + number, zero)  # noqa: B023
+        assert float(got[0]) == nearest_f32(number), number
+
+
 def test_pointer_arithmetic() -> None:
     pointer = PointerType(tl.float32)
     for function in (lambda p: p + 1.5, lambda p: p + p, lambda p: p * 2, lambda p: p - p):

@@ -11,6 +11,7 @@ memory and in bitcasts (`encode`, `decode`).
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any
 
@@ -186,13 +187,28 @@ def bitcast(source: Element, target: Element, value: Array) -> Array:
     return decode(target, bits.view(memory_dtype(target)))
 
 
+def _to_odd(value: int) -> float:
+    """The int in float64, one that needs more than 53 bits rounded to odd.
+
+    Of the two neighbours of an inexact value the one with an odd last bit is taken; rounding it
+    again to a format of at most 51 bits gives what rounding the int itself gives (Boldo and
+    Melquiond, "Emulation of a FMA and correctly rounded sums", 2008).
+    """
+    size, excess = abs(value), value.bit_length() - 53
+    if excess <= 0:
+        return float(value)
+    kept = size >> excess | ((size & (1 << excess) - 1) != 0)
+    return math.copysign(math.ldexp(kept, excess), value)
+
+
 def canonical(element: ScalarType, value: bool | int | float) -> bool | int | float:
     """The Python number that a constant of this type holds: wrapped, or rounded to the format."""
     if element.kind == "b":
         return bool(value)
     if element.kind == "f":
         with np.errstate(all="ignore"):
-            return float(round_to(element, np.float64(value))[()])
+            wide = _to_odd(value) if isinstance(value, int) and element.bits < 64 else value
+            return float(round_to(element, np.float64(wide))[()])
     wrapped = int(value) & (1 << element.bits) - 1
     high = element.kind == "i" and wrapped >> element.bits - 1
     return wrapped - (1 << element.bits) if high else wrapped

@@ -7,13 +7,15 @@ product (acc or not, out_dtype, allow_tf32, mixed fp8) are settled here. Precisi
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ..errors import CompileTypeError, CompileValueError
 from ..ir.build import emit
 from ..ir.fold import constant
+from ..ir.nodes import Operand
 from ..ir.structural import PRECISIONS
-from ..ir.types import BF16, F8E4M3FN, F16, F32, F64, I8, I16, I32, U8, ScalarType
+from ..ir.types import BF16, F8E4M3FN, F16, F32, F64, I8, I16, I32, U8, ScalarType, shape_of
 from . import semantics
 from .blocks import cast, full, to_tensor, where
 from .constexpr import builtin
@@ -32,19 +34,29 @@ def dot(
     max_num_imprecise_acc: int | None = None,
     out_dtype: Any = None,
 ) -> tensor:
-    """The matrix product of (M, K) and (K, N) blocks, or of (B, M, K) and (B, K, N), plus acc.
+    """The matrix product of (…, M, K) and (…, K, N) blocks, plus acc; leading axes are a batch.
 
-    Operands have one dtype (two fp8 or two 8-bit int types mix). Ints accumulate in i32, f64 in
-    f64, other floats in f32; the result has acc's dtype, else out_dtype, else i32, f64 or f32. Any
-    M, N, K ≥ 1. input_precision of f32: "ieee" (default), "tf32" (also allow_tf32=True), "tf32x3",
-    "bf16x3", "bf16x6". Raises CompileTypeError for dtypes and CompileValueError for shapes that do
-    not fit.
+    Operands have one dtype (two fp8 or two 8-bit int types mix). Ints accumulate, and result, in
+    i32 whatever out_dtype says; f64 in f64; other floats accumulate in f32, and the result has
+    acc's dtype, else out_dtype, else f32. Any M, N, K ≥ 1. input_precision of f32: "ieee"
+    (default), "tf32" (also allow_tf32=True), "tf32x3", "bf16x3", "bf16x6". Raises CompileTypeError
+    for dtypes and CompileValueError for shapes that do not fit.
     """
     left, right = _operands(to_tensor(input), to_tensor(other))
     shape = _product_shape(left, right)
     precision = _precision(input_precision, allow_tf32, left.dtype)
     start = _accumulator(acc, out_dtype, left.dtype, shape)
-    return tensor(emit("dot", left.handle, right.handle, start, precision=precision))
+    operands = [left.handle, right.handle, start]
+    if len(shape) > 3:
+        operands = [_one_batch(operand) for operand in operands]
+    product = emit("dot", *operands, precision=precision)
+    return tensor(semantics.reshape(product, shape))
+
+
+def _one_batch(operand: Operand) -> Operand:
+    """The block with its leading axes made one."""
+    *batch, rows, columns = shape_of(semantics.ty(operand))
+    return semantics.reshape(operand, (math.prod(batch), rows, columns))
 
 
 def _operands(left: tensor, right: tensor) -> tuple[tensor, tensor]:
@@ -66,10 +78,8 @@ def _operands(left: tensor, right: tensor) -> tuple[tensor, tensor]:
 
 def _product_shape(left: tensor, right: tensor) -> tuple[int, ...]:
     a, b = left.shape, right.shape
-    if len(a) != len(b) or len(a) not in (2, 3):
-        raise CompileValueError(
-            f"dot needs two blocks of rank 2, or two of rank 3, got {a} and {b}"
-        )
+    if len(a) != len(b) or len(a) < 2:
+        raise CompileValueError(f"dot needs two blocks of one rank, 2 or more, got {a} and {b}")
     if a[-1] != b[-2] or a[:-2] != b[:-2]:
         raise CompileValueError(f"dot needs shapes (…, M, K) and (…, K, N), got {a} and {b}")
     return (*a[:-1], b[-1])
@@ -88,18 +98,15 @@ def _precision(asked: Any, allow_tf32: Any, element: Any) -> str:
 
 
 def _accumulator(acc: Any, out_dtype: Any, element: Any, shape: tuple[int, ...]) -> Any:
-    wanted = None if out_dtype is None else as_dtype(out_dtype)
+    whole = element.kind in "iu"
+    wanted = None if whole or out_dtype is None else as_dtype(out_dtype)
     given = None if acc is None else semantics.plain(acc)
     if given is not None and not semantics.is_number(given):
         have = tensor(given).dtype
         if wanted not in (None, have):
             raise CompileTypeError(f"dot: acc is {have.name}, out_dtype is {wanted}; make them one")
         return semantics.broadcast_to(given, shape, "dot: acc")
-    target = wanted or (F32 if element.kind == "f" else I32)
-    if element == F64:
-        target = F64
-    if element.kind in "iu":
-        target = I32 if wanted in (None, F32) else target
+    target = I32 if whole else F64 if element == F64 else wanted or F32
     assert isinstance(target, ScalarType)
     return emit("broadcast", constant(given or 0, target), shape=shape)
 

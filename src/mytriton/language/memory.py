@@ -18,7 +18,7 @@ from . import semantics
 from .constexpr import builtin
 from .tensor import member, tensor
 
-_LOAD_CACHES = ("", ".ca", ".cg", ".cv")
+_LOAD_CACHES = ("", ".ca", ".cg", ".cs", ".cv")
 _STORE_CACHES = ("", ".wb", ".cg", ".cs", ".wt")
 _EVICTIONS = ("", "evict_first", "evict_last", "evict_normal")
 _SEMS = ("acquire", "release", "acq_rel", "relaxed")
@@ -114,9 +114,10 @@ def load(
 
     mask: bool; where false no memory is touched and the result is `other` (0 if absent). Both
     broadcast to the pointers; pointers also broadcast to the mask. boundary_check and
-    padding_option are for block pointers. cache_modifier (".ca", ".cg", ".cv"), eviction_policy
-    ("evict_first", "evict_last") and volatile are hints to the GPU. Raises CompileTypeError for
-    what is not a pointer, CompileValueError for shapes that do not fit or unknown hints.
+    padding_option are for block pointers. cache_modifier (".ca", ".cg", ".cs", ".cv"),
+    eviction_policy ("evict_first", "evict_last") and volatile are hints to the GPU. Raises
+    CompileTypeError for what is not a pointer, CompileValueError for shapes that do not fit or
+    unknown hints.
     """
     cache = _one_of(cache_modifier, _LOAD_CACHES, "cache_modifier")
     eviction = _one_of(eviction_policy, _EVICTIONS, "eviction_policy")

@@ -424,10 +424,21 @@ def power(left: Any, right: Any) -> Operand:
 
 
 def compare(name: str, symbol: str, left: Any, right: Any) -> Operand:
-    """A comparison; pointers compare as addresses, with each other or with ints."""
+    """A comparison; two pointers compare as addresses.
+
+    Raises CompileTypeError for a pointer and a number: a comparison of addresses with ints is
+    hardly ever meant, and an array of one element that is passed as a number is a pointer.
+    """
     left, right = plain(left), plain(right)
-    if is_pointer(left) or is_pointer(right):
+    if is_pointer(left) and is_pointer(right):
         left, right = (operand(v, U64) for v in (left, right))
+    elif is_pointer(left) or is_pointer(right):
+        given = " and ".join(str(v) if is_number(v) else str(ty(v)) for v in (left, right))
+        raise CompileTypeError(
+            f"{symbol}: a pointer cannot be compared with a number, got {given}; an array or a 0-d"
+            " tensor that is passed as an argument is a pointer (pass its .item(), or tl.load it);"
+            " to compare addresses, cast with .to(tl.int64)"
+        )
     return emit(name, *promote(left, right, symbol=symbol))
 
 
