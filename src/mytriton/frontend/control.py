@@ -8,6 +8,7 @@ same statements. `branches.py` and `loops.py` are those objects.
 from __future__ import annotations
 
 import builtins
+import operator
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
@@ -16,7 +17,7 @@ from typing import Any
 from ..errors import CompileError, CompileTypeError, CompileValueError
 from ..ir.build import current
 from ..ir.nodes import Const, Operand
-from ..ir.types import I32, TypeQueries, element_of, shape_of
+from ..ir.types import BOOL, I32, TypeQueries, element_of, shape_of
 from ..language import semantics
 from ..language.constexpr import unwrap
 from ..language.debug import StaticAssertionError
@@ -287,6 +288,19 @@ class Control:
     def not_(self, value: Any) -> Any:
         return value.logical_not() if isinstance(value, tensor) else not unwrap(value)
 
+    def bare_bitwise(self, left: Any, right: Any, symbol: str, place: str) -> Any:
+        """`left & right` as an operand of a comparison, without parentheses of its own. Between two
+        comparisons, or of a condition and a number, it is not what was meant."""
+        left, right = unwrap(left), unwrap(right)
+        odd = place == "middle" or _is_condition(left) != _is_condition(right)
+        if odd and (isinstance(left, tensor) or isinstance(right, tensor)):
+            raise CompileError(
+                f"`{symbol}` binds tighter than a comparison: `a < b {symbol} c > d` means"
+                f" `a < (b {symbol} c) > d`; write parentheses around each comparison, as in"
+                f" `(a < b) {symbol} (c > d)`, or around `(b {symbol} c)` where that is meant"
+            )
+        return _BITWISE[symbol](left, right)
+
     def builtin(self, function: Any) -> Callable[..., Any]:
         """The kernel's version of a Python builtin; anything else that has its name as it is."""
         return BUILTINS.get(function, function) if callable(function) else function
@@ -307,6 +321,13 @@ def _is_python(value: Any) -> bool:
 
 def _truth(value: Any) -> bool:
     return bool(value if isinstance(value, tensor) else unwrap(value))
+
+
+_BITWISE = {"&": operator.and_, "|": operator.or_, "^": operator.xor}
+
+
+def _is_condition(value: Any) -> bool:
+    return value.dtype == BOOL if isinstance(value, tensor) else isinstance(value, bool)
 
 
 def _logical(value: Any) -> Any:

@@ -22,6 +22,7 @@ from typing import Any
 
 from .builtins import BUILTINS as CALLS
 from .jumps import place
+from .precedence import SYMBOLS
 
 BUILTINS = frozenset(function.__name__ for function in CALLS)
 _STATIC_OPERATORS = (ast.Is, ast.IsNot)
@@ -136,6 +137,14 @@ class Expressions(ast.NodeTransformer):
         again = ast.Name(name, ast.Load())
         both = call(f"{word}_", ast.Name(name, ast.Load()), right)
         return place(ast.IfExp(call(f"{word}_ends", kept), again, both), at)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        bare = getattr(node, "bare", "")
+        if not bare:
+            return node
+        given = ast.Constant(SYMBOLS[type(node.op)]), ast.Constant(bare)
+        return place(call("bare_bitwise", node.left, node.right, *given), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)

@@ -21,6 +21,7 @@ from typing import Any, Generic, TypeVar
 from weakref import ref
 
 from ..errors import CompileError, Location
+from .precedence import mark_bare
 
 T = TypeVar("T")
 
@@ -103,10 +104,12 @@ def definition(function: FunctionType) -> ast.FunctionDef | None:
 def _parse(function: FunctionType) -> ast.AST | None:
     lines = _block(function)
     indented = "".join(lines[:1])[:1].isspace()
+    text = "".join(["if 1:\n" if indented else "", *lines])
     try:
-        tree = ast.parse("".join(["if 1:\n" if indented else "", *lines]))
+        tree = ast.parse(text)
     except SyntaxError:
         return None
+    mark_bare(tree, text)
     if not tree.body:
         return None
     node: ast.AST = tree.body[0]
