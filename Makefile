@@ -10,7 +10,7 @@ WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz bench lint types gates format clean
+.PHONY: help demo test fuzz bench integration lint types gates format clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -26,6 +26,9 @@ fuzz: $(VENV)/.stamp-dev  ## the long runs: random programs, slow sweeps
 
 bench: $(VENV)/.stamp-dev  ## time against NumPy, torch and Numba
 	$(BIN)/python -m benchmarks.run $(ARGS)
+
+integration: $(VENV)/.stamp-integration  ## unmodified kernel libraries, op by op against PyTorch
+	$(BIN)/python -m integration $(ARGS)
 
 lint: $(VENV)/.stamp-dev  ## ruff: rules and format
 	$(BIN)/ruff check .
@@ -56,4 +59,9 @@ $(VENV)/.stamp-dev: pyproject.toml | $(BIN)/pip
 
 $(VENV)/.stamp-demo: pyproject.toml | $(BIN)/pip
 	$(BIN)/python -m pip install -q -e .
+	@touch $@
+
+# The libraries come without what they depend on: PyTorch is there, and Triton is what is stood in for.
+$(VENV)/.stamp-integration: integration/requirements.txt $(VENV)/.stamp-dev
+	$(BIN)/python -m pip install -q --no-deps -r integration/requirements.txt
 	@touch $@

@@ -28,6 +28,8 @@ def _normal(*last: int, seed: int) -> torch.Tensor:
 
 INPUTS: dict[str, Callable[[], torch.Tensor]] = {
     "q": lambda: _normal(SIZE, seed=0),
+    "short q": lambda: _normal(16, seed=0),
+    "short k": lambda: _normal(16, seed=1),
     "k": lambda: _normal(SIZE, seed=1),
     "v": lambda: _normal(SIZE, seed=2),
     "unit k": lambda: F.normalize(_normal(SIZE, seed=1), dim=-1),
@@ -57,6 +59,10 @@ class Row:
     inputs: dict[str, str]
     options: tuple[tuple[str, Any], ...] = ()
     naive_module: str = ""
+    backward: bool = True
+    heads_first: bool = False
+    """Whether the reference takes (batch, heads, time, size)."""
+    dtype: torch.dtype = torch.float32
 
 
 QKV = {"q": "q", "k": "k", "v": "v"}
@@ -64,11 +70,13 @@ DELTA = {**QKV, "k": "unit k", "beta": "gate"}
 GDN2 = {**QKV, "k": "unit k", "g": "decays", "b": "gates", "w": "more gates"}
 DPLR = {**QKV, "a": "minus unit", "b": "unit", "gk": "decays"}
 OPS = (
-    Row("linear_attn", "chunk_linear_attn", "naive_chunk_linear_attn", QKV),
-    Row("linear_attn", "fused_recurrent_linear_attn", "naive_recurrent_linear_attn", QKV),
-    Row("retention", "chunk_retention", "naive_retention", QKV),
-    Row("retention", "fused_recurrent_retention", "naive_retention", QKV),
-    Row("retention", "parallel_retention", "naive_retention", QKV),
+    Row("linear_attn", "chunk_linear_attn", "naive_recurrent_linear_attn", QKV,
+        (("normalize", False),)),
+    Row("linear_attn", "fused_recurrent_linear_attn", "naive_recurrent_linear_attn", QKV,
+        (("normalize", False),)),
+    Row("retention", "chunk_retention", "naive_retention", QKV, heads_first=True),
+    Row("retention", "fused_recurrent_retention", "naive_retention", QKV, heads_first=True),
+    Row("retention", "parallel_retention", "naive_retention", QKV, heads_first=True),
     Row("simple_gla", "chunk_simple_gla", "naive_recurrent_simple_gla", {**QKV, "g": "decay"}),
     Row("simple_gla", "fused_chunk_simple_gla", "naive_recurrent_simple_gla",
         {**QKV, "g": "decay"}),
@@ -77,33 +85,38 @@ OPS = (
     Row("simple_gla", "parallel_simple_gla", "naive_parallel_simple_gla", {**QKV, "g": "decay"}),
     Row("gla", "chunk_gla", "naive_recurrent_gla", {**QKV, "g": "decays", "gk": "decays"}),
     Row("gla", "fused_recurrent_gla", "naive_recurrent_gla", {**QKV, "gk": "decays"}),
-    Row("delta_rule", "chunk_delta_rule", "delta_rule_recurrence", DELTA),
+    Row("delta_rule", "chunk_delta_rule", "delta_rule_recurrence", DELTA,
+        dtype=torch.bfloat16),
     Row("delta_rule", "fused_recurrent_delta_rule", "delta_rule_recurrence", DELTA),
     Row("gated_delta_rule", "chunk_gated_delta_rule", "naive_recurrent_gated_delta_rule",
         {**DELTA, "g": "decay"}),
     Row("gated_delta_rule", "fused_recurrent_gated_delta_rule",
-        "naive_recurrent_gated_delta_rule", {**DELTA, "g": "decay"}),
+        "naive_recurrent_gated_delta_rule", {**DELTA, "g": "decay"}, backward=False),
     Row("kda", "chunk_kda", "naive_recurrent_kda", {**DELTA, "g": "decays"}),
-    Row("kda", "fused_recurrent_kda", "naive_recurrent_kda", {**DELTA, "g": "decays"}),
+    Row("kda", "fused_recurrent_kda", "naive_recurrent_kda", {**DELTA, "g": "decays"},
+        backward=False),
     Row("gdn2", "chunk_gdn2", "naive_recurrent_gdn2", GDN2),
-    Row("gdn2", "fused_recurrent_gdn2", "naive_recurrent_gdn2", GDN2),
-    Row("comba", "chunk_comba", "naive_recurrent_comba",
+    Row("gdn2", "fused_recurrent_gdn2", "naive_recurrent_gdn2", GDN2, backward=False),
+    Row("comba", "chunk_comba", "naive_chunk_comba",
         {**DELTA, "p": "unit k", "g": "decay"}),
     Row("hgrn", "chunk_hgrn", "naive_recurrent_hgrn", {"x": "row", "g": "row decay"}),
     Row("hgrn", "fused_recurrent_hgrn", "naive_recurrent_hgrn", {"x": "row", "g": "row decay"}),
     Row("gsa", "chunk_gsa", "naive_recurrent_gsa", {**QKV, "s": "slots", "g": "slot decays"}),
     Row("gsa", "fused_recurrent_gsa", "naive_recurrent_gsa",
         {**QKV, "s": "slots", "g": "slot decays"}),
-    Row("based", "fused_chunk_based", "naive_parallel_based", QKV),
-    Row("based", "parallel_based", "naive_parallel_based", QKV),
+    Row("based", "fused_chunk_based", "naive_parallel_based",
+        {"q": "short q", "k": "short k", "v": "v"}, heads_first=True),
+    Row("based", "parallel_based", "naive_parallel_based",
+        {"q": "short q", "k": "short k", "v": "v"}, heads_first=True),
     Row("rwkv6", "chunk_rwkv6", "naive_recurrent_rwkv6",
         {"q": "q", "r": "q", "k": "k", "v": "v", "w": "decays", "u": "bonus"},
-        naive_module="rwkv6.recurrent_naive"),
+        naive_module="rwkv6.recurrent_naive", heads_first=True),
     Row("rwkv6", "fused_recurrent_rwkv6", "naive_recurrent_rwkv6",
         {"q": "q", "r": "q", "k": "k", "v": "v", "w": "decays", "u": "bonus"},
-        naive_module="rwkv6.recurrent_naive"),
+        naive_module="rwkv6.recurrent_naive", heads_first=True),
     Row("generalized_delta_rule.dplr", "chunk_dplr_delta_rule", "dplr_recurrence", DPLR),
-    Row("generalized_delta_rule.dplr", "fused_recurrent_dplr_delta_rule", "dplr_recurrence", DPLR),
+    Row("generalized_delta_rule.dplr", "fused_recurrent_dplr_delta_rule", "dplr_recurrence", DPLR,
+        backward=False),
     Row("forgetting_attn", "parallel_forgetting_attn", "naive_forgetting_attn",
         {**QKV, "g": "decay"}),
     Row("attn", "parallel_attn", "naive_parallel_attn", QKV),
@@ -114,7 +127,8 @@ OPS = (
 
 def cases() -> Iterator[Case]:
     for row in OPS:
-        variant = " ".join(["float32", *(f"{key}={value}" for key, value in row.options)])
+        dtype = str(row.dtype).removeprefix("torch.")
+        variant = " ".join([dtype, *(f"{key}={value}" for key, value in row.options)])
         yield Case(row.op, variant, partial(run, row))
 
 
@@ -126,27 +140,41 @@ def run(row: Row) -> None:
     if meaning is None:
         module = f"fla.ops.{row.naive_module}" if row.naive_module else f"{package}.naive"
         meaning = getattr(importlib.import_module(module), row.naive)
-    tensors = {name: INPUTS[name]() for name in dict.fromkeys(row.inputs.values())}
-    names = list(tensors)
-
-    def bound(function: Callable[..., Any]) -> Callable[..., Any]:
-        known = inspect.signature(function).parameters
-
-        def call(*given: torch.Tensor) -> Any:
-            by_name = dict(zip(names, given))
-            named = {p: by_name[name] for p, name in row.inputs.items() if p in known}
-            options = {key: value for key, value in row.options if key in known}
-            result = function(**named, **options)
-            return result[0] if isinstance(result, tuple) else result
-
-        return call
-
-    ours, our_gradients = gradients(bound(actual), list(tensors.values()))
-    theirs, their_gradients = gradients(bound(meaning), list(tensors.values()))
-    for left, right in [(ours, theirs), *zip(our_gradients, their_gradients)]:
+    tensors = {n: INPUTS[n]().to(row.dtype) for n in dict.fromkeys(row.inputs.values())}
+    wide = [x.float() for x in tensors.values()]
+    ours = results(row, bound(row, actual, list(tensors)), list(tensors.values()))
+    theirs = results(row, bound(row, meaning, list(tensors), row.heads_first), wide)
+    for left, right in zip(ours, theirs):
         if left is not None and right is not None:
             size = right.abs().max().clamp(min=1.0)
-            close(left / size, right / size, scale=30)
+            close(left / size, (right / size).to(left.dtype), scale=30)
+
+
+def results(row: Row, call: Callable[..., Any], given: list[torch.Tensor]) -> list[Any]:
+    """The output, and the gradients where the operator has them."""
+    if not row.backward:
+        return [call(*given)]
+    output, found = gradients(call, given)
+    return [output, *found]
+
+
+def bound(
+    row: Row, function: Callable[..., Any], names: list[str], heads_first: bool = False
+) -> Callable[..., Any]:
+    """The function of the distinct inputs, which gives the first of its outputs."""
+    known = inspect.signature(function).parameters
+
+    def turned(x: torch.Tensor) -> torch.Tensor:
+        return x.transpose(1, 2) if heads_first and x.ndim == 4 else x
+
+    def call(*given: torch.Tensor) -> Any:
+        by_name = dict(zip(names, map(turned, given)))
+        named = {p: by_name[name] for p, name in row.inputs.items() if p in known}
+        options = {key: value for key, value in row.options if key in known}
+        result = function(**named, **options)
+        return turned(result[0] if isinstance(result, tuple) else result)
+
+    return call
 
 
 # -- references that the library keeps in its tests only

@@ -73,3 +73,5 @@ from .windows import (
 )
 
 extern = builtin
+CONSTEXPR_0 = constexpr(0)
+"""A default of known value 0, which libraries' kernels name."""
