@@ -180,7 +180,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = argparse.ArgumentParser(prog="python -m integration", description=__doc__)
     options.add_argument("libraries", nargs="*", default=[], metavar="LIBRARY")
     options.add_argument("--ops", default="", help="only ops with this in their name")
-    options.add_argument("--interpreter", action="store_true", help="Triton's interpreter beside it")
+    options.add_argument(
+        "--interpreter", action="store_true", help="Triton's interpreter beside it"
+    )
     options.add_argument("--seconds", type=float, default=CASE_SECONDS, help="for one case")
     given = options.parse_args(arguments)
     unknown = set(given.libraries) - set(LIBRARIES)

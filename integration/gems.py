@@ -96,7 +96,9 @@ def cases() -> Iterator[Case]:
         for dtype in DTYPES:
             if dtype in op.supported_dtypes("cpu"):
                 name = f"{op.formatted_name}"
-                yield Case(name, str(dtype).removeprefix("torch."), partial(run, recorder, op, dtype))
+                yield Case(
+                    name, str(dtype).removeprefix("torch."), partial(run, recorder, op, dtype)
+                )
 
 
 def run(recorder: Recorder, op: Any, dtype: torch.dtype) -> dict[str, str]:

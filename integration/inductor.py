@@ -110,8 +110,8 @@ MODELS: dict[str, Callable[[], Callable[..., Any]]] = {
     "where and clamp": lambda: lambda x: torch.where(x > 0, x.clamp(max=1), x.exp() - 1),
     "huber": lambda: lambda x: F.huber_loss(x, x.flip(0).detach()),
     "cosine": lambda: lambda x: F.cosine_similarity(x[:, :-1], x[:, 1:], dim=-1),
-    "cross entropy": lambda: lambda x: F.cross_entropy(
-        x.flatten(0, 1), torch.arange(x.shape[0] * x.shape[1]) % 32
+    "cross entropy": lambda: (
+        lambda x: F.cross_entropy(x.flatten(0, 1), torch.arange(x.shape[0] * x.shape[1]) % 32)
     ),
 }
 

@@ -26,7 +26,7 @@ BLOCKS = [
 ]
 # Of these a page's command is only looked up in the Makefile: they would run this test again, take
 # long, or remove what the tests stand on.
-LOOKED_UP = {"test", "fuzz", "bench", "lint", "types", "gates", "format", "clean"}
+LOOKED_UP = {"test", "fuzz", "bench", "lint", "types", "gates", "format", "clean", "integration"}
 SECONDS = 300
 
 
