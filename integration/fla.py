@@ -201,7 +201,7 @@ def dplr_recurrence(
     b: torch.Tensor,
     gk: torch.Tensor,
 ) -> torch.Tensor:
-    """S ← diag(exp g) S + b (Sᵀ a)ᵀ + k vᵀ, the transition applied to the old S; o = Sᵀ q / √size."""
+    """S ← diag(exp g) S + b (Sᵀ a)ᵀ + k vᵀ, of the old S on the right; o = Sᵀ q / √size."""
     state = torch.zeros(BATCH, HEADS, SIZE, SIZE)
     outputs = []
     for t in range(TIME):
