@@ -25,7 +25,7 @@ from . import loop_values
 
 Fact = TypeVar("Fact")
 
-WIDEN_AFTER, TOP_AFTER, ALL_TOP_AFTER = 3, 8, 24
+WIDEN_AFTER, TOP_AFTER, ALL_TOP_AFTER = 3, 8, 64
 
 
 class Analysis(Generic[Fact]):

@@ -27,7 +27,7 @@ from ...ir.types import (
     element_of,
     shape_of,
 )
-from ...passes.facts import Table, facts
+from ...passes.axis_info import AxisAnalysis, axis_info
 from .induction import Moved, find
 from .operands import scalar_at
 from .rows import has_instruction
@@ -46,9 +46,9 @@ class Expander:
         self.known: Map = {}
 
     @cached_property
-    def facts(self) -> Table:
+    def axis_info(self) -> AxisAnalysis:
         """What is known of the original's values, for the few functions that ask."""
-        return facts(self.original)
+        return axis_info(self.original)
 
     def function(self, function: Function) -> Function:
         with using(self.builder):
@@ -270,10 +270,10 @@ def _gather(expander: Expander, op: Op, operands: list[Operand]) -> tuple[Operan
     source, index = op.operands
     assert source is not None
     assert index is not None
-    known, last = expander.facts.of(index), shape_of(source.ty)[op.attrs["axis"]] - 1
+    ends, last = expander.axis_info.of(index).bounded(), shape_of(source.ty)[op.attrs["axis"]] - 1
     element = element_of(index.ty)
     assert isinstance(element, ScalarType)
-    if known.low is not None and known.high is not None and known.low >= 0 and known.high <= last:
+    if ends is not None and ends[0] >= 0 and ends[1] <= last:
         return None
     inside = IrTerm(operands[1]).maximum(0).minimum(min(last, element.max_int))
     return expander.builder.emit("gather", [operands[0], inside.value], dict(op.attrs))
