@@ -94,14 +94,19 @@ def type_name(value: Any) -> str:
     return f"{name}[{', '.join(map(str, shape_of(ty)))}]"
 
 
-def kernel(path: Path, text: str, parameters: Mapping[str, Any]) -> None:
-    """Traces the function `kernel` of a module of this text, written to the path."""
+def load(path: Path, text: str) -> Any:
+    """The kernel of a module of this text, written to the path."""
     path.write_text(HEADER + text, encoding="utf-8")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    trace(module.kernel.fn, parameters)
+    return module.kernel
+
+
+def kernel(path: Path, text: str, parameters: Mapping[str, Any]) -> None:
+    """Traces the kernel of a module of this text."""
+    trace(load(path, text).fn, parameters)
 
 
 def types_of(path: Path, x: str, y: str, expressions: Iterable[str]) -> list[str]:
