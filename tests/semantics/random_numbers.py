@@ -214,7 +214,7 @@ def python(symbol: str, a: Any, b: Any) -> Weak:
         result = eval(f"a {symbol} b", {"a": a, "b": b})
     except (ZeroDivisionError, TypeError, ValueError, OverflowError):
         raise Refused from None
-    if isinstance(result, int) and abs(result) >= 2**63 or isinstance(result, complex):
+    if (isinstance(result, int) and abs(result) >= 2**63) or isinstance(result, complex):
         raise Refused
     return Weak(result)
 

@@ -12,7 +12,7 @@ import pytest
 from tests.support.backends import run_everywhere
 
 from . import random_numbers as rn
-from .typing import load
+from .traced_types import load
 
 STORAGE = {"bfloat16": "float32", "int1": "bool"}
 """How test data of a dtype that NumPy lacks are passed; the kernel casts them."""

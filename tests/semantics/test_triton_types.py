@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from .typing import table, type_of_statements, types_of
+from .traced_types import table, type_of_statements, types_of
 
 REFUSED = "refused"
 
