@@ -27,7 +27,7 @@ from mytriton.runtime.launch import RUN
 from mytriton.targets import interpret
 
 from .compare import differences
-from .memory import copies
+from .guarded import guarded_copies
 
 Array = np.ndarray[Any, Any]
 BACKENDS = ("traced", "interpret", "eager", "cpu", "cudasim")
@@ -80,9 +80,9 @@ def launch(target: str, kernel: Any, grid: Any, *arguments: Any, **constexprs: A
 def run_on(
     target: str, kernel: Any, grid: Any, *arguments: Any, **constexprs: Any
 ) -> dict[str, Array]:
-    """The arrays by parameter name as a target leaves them; the ones given stay as they were."""
-    passed = copies(arguments)
-    launch(target, kernel, grid, *passed, **constexprs)
+    """The arrays by parameter name as a target leaves them, of guarded copies of those given."""
+    with guarded_copies(arguments) as passed:
+        launch(target, kernel, grid, *passed, **constexprs)
     names = kernel.arg_names
     return {name: a for name, a in zip(names, passed) if isinstance(a, np.ndarray)}
 

@@ -30,10 +30,12 @@ from mytriton.ir.text import print_function
 from mytriton.ir.types import BOOL, PointerType, ScalarType, Type, VectorType, element_of, shape_of
 from mytriton.passes.pipeline import optimize
 from mytriton.targets import cpu, cuda, interpret
+from mytriton.targets.memory import Buffer
 
 from . import backends
 from .compare import quiet, require_equal
 from .dtypes import DTYPES, element_type
+from .guarded import guarded_copies
 from .memory import arguments_of, buffer
 
 Array = np.ndarray[Any, Any]
@@ -145,9 +147,12 @@ class BlockFunction:
 
     def on(self, backend: str, inputs: Sequence[Array]) -> list[Array]:
         """The results on a backend."""
-        given = [np.ascontiguousarray(a).reshape(np.shape(a)).copy() for a in inputs]
         made = [np.zeros(shape_of(ty), DTYPES[element_of(ty).name]) for ty in self.results]
-        arguments = [buffer(a) for a in [*given, *made]]
+        with guarded_copies([*map(np.asarray, inputs), *made]) as arrays:
+            self.launch(backend, [buffer(a) for a in arrays])
+        return list(arrays[len(inputs) :])
+
+    def launch(self, backend: str, arguments: list[Buffer]) -> None:
         if backend == "cpu":
             self.native.launch((1, 1, 1), arguments)
         elif backend == "cudasim":
@@ -155,7 +160,6 @@ class BlockFunction:
         else:
             function = self.traced if backend == "traced" else self.function
             interpret.run(function, arguments, (1, 1, 1))
-        return made
 
     def everywhere(self, inputs: Sequence[Array]) -> Iterator[tuple[str, list[Array]]]:
         for backend in available():
