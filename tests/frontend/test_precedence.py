@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.targets.harness import run_everywhere
 
 import mytriton as triton
 import mytriton.language as tl
 from mytriton.errors import CompileError
+from tests.support.backends import run_everywhere
 
 
 @triton.jit
