@@ -257,8 +257,8 @@ def shape_changed_by_loop(x, n):
 @wrong("`a`", "changed by the loop")
 def list_grown_by_loop(x, n):
     a = [0.0]
-    for i in range(n):  # wrong
-        a.append(1.0)
+    for i in range(n):
+        a.append(1.0)  # wrong
     tl.store(x, a[0])
 
 

@@ -1,13 +1,15 @@
 """An `if` whose condition only the run will tell.
 
-One idea: both blocks run once, each into a region, from the same values; where they leave a name
-different, the two values become what the regions yield. A block that jumped away never reaches
-what follows, so what it leaves unbound is filled with zeros instead of being an error.
+Both blocks run once, each into a region, from the same values. Names and the items of objects that
+the two leave different become what the regions yield. A block that jumped away never reaches what
+follows, so what it leaves unbound is filled with zeros instead of being an error.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +20,23 @@ from ..ir.ops import RegionKind
 from ..language import semantics
 from ..language.scalars import assigned
 from ..language.tensor import tensor
+from .aliases import Aliases, check_shared, share
+from .heap import Content, Heap, Held, is_mutable, kind_of, read, write
 from .jumps import RESULT, RETURNED
+from .plan import (
+    Assembly,
+    Computed,
+    Fresh,
+    Keep,
+    Plan,
+    Rebuilt,
+    Yielded,
+    immutable_parts,
+    plain,
+    same_form,
+)
 from .pytree import (
     UNBOUND,
-    Tree,
     Undefined,
     conflict,
     handle,
@@ -29,137 +44,279 @@ from .pytree import (
     is_dynamic,
     is_known,
     same,
-    tree,
     type_name,
     zero_like,
 )
+from .watch import KEYS, ChangeError, Suspect, moment
 
 if TYPE_CHECKING:
     from .rewrite import Site
 
+Jumps = frozenset[str]
+"""The flags of the jumps that a block surely took."""
 
-class Branches:
+
+@dataclass(frozen=True)
+class World:
+    """What one block left: the values of the names, and the objects that it changed."""
+
+    heap: Heap
+    values: Mapping[str, Any] = field(default_factory=dict)
+    changed: Mapping[int, Content] = field(default_factory=dict)
+    jumps: Jumps = frozenset()
+
+    def content(self, value: Any) -> Content:
+        """What an object holds in this world."""
+        held = self.heap.get(value)
+        return read(value) if held is None else self.changed.get(id(value), held.content)
+
+    def reached(self, value: Any) -> set[int]:
+        """The objects, by identity, that a value refers to in this world."""
+        found: set[int] = set()
+        waiting = [value]
+        while waiting:
+            value = waiting.pop()
+            parts = immutable_parts(value)
+            if parts is not None:
+                waiting += parts[0]
+            elif is_mutable(value) and id(value) not in found:
+                found.add(id(value))
+                waiting += self.content(value).items
+        return found
+
+
+class KernelIf:
     """The state of one such `if`, from its condition to the join; of a conditional expression
     (`first`, `second`), which has no names."""
 
     then = orelse = symbolic = True
 
-    def __init__(self, site: Site, condition: Operand, frame: FrameType | None) -> None:
+    def __init__(self, site: Site, condition: Operand, frame: FrameType) -> None:
         self.site, self.condition = site, condition
-        self.saved = snapshot(frame, site.names)
+        self.saved = values_of(frame, site.names)
+        self.heap = Heap.take(frame)
+        self.moment = moment(list(self.heap.objects.values()), frame)
+        check_shared()
         self.builder = current()
         self.builder.open(RegionKind.BRANCH)
-        self.left: dict[str, Tree] = {}
-        self.left_exit: frozenset[str] = frozenset()
+        self.left = World(self.heap)
         self.scope: Scope | None = None
-        self.pairs: tuple[list[Operand], list[Operand]] = ([], [])
 
     def other(self) -> tuple[Any, ...]:
-        """Ends the first block: its values are kept, and the names as before the `if`."""
-        frame = sys._getframe(1)
-        self.left = snapshot(frame, self.site.names)
-        self.left_exit = self.taken(frame)
-        self.swap()
-        return tuple(self.saved[name].copy() for name in self.site.names)
+        """Ends the first block: what it left is kept, and all is as before the `if`."""
+        self.left = self.world(sys._getframe(1))
+        self.begin_else()
+        return tuple(self.saved[name] for name in self.site.names)
 
-    def swap(self) -> None:
+    def begin_else(self) -> None:
         self.scope = self.builder.set_aside()
         self.builder.open(RegionKind.BRANCH)
 
-    def taken(self, frame: FrameType) -> frozenset[str]:
-        """The jumps that a block surely took."""
+    def world(self, frame: FrameType) -> World:
+        """What a block left; the objects that it changed hold again what they held."""
+        check_shared()
+        changed = self.heap.changed()
+        refuse_advanced(self.heap, changed, self.moment, f"the `if` at line {self.site.line}")
         values = frame.f_locals
-        return frozenset(flag for flag in self.site.flags if values.get(flag) is True)
+        jumps = frozenset(flag for flag in self.site.flags if values.get(flag) is True)
+        self.heap.restore(changed)
+        return World(self.heap, values_of(frame, self.site.names), changed, jumps)
 
     def join(self) -> tuple[Any, ...]:
         """Ends the second block; the values of the names after the `if`."""
         frame = sys._getframe(1)
-        right = snapshot(frame, self.site.names)
-        right_exit = self.taken(frame)
+        right = self.world(frame)
+        jumps, values = right.jumps, dict(right.values)
         if self.site.guard:
-            right_exit |= {RETURNED} if self.site.guard == (RETURNED,) else {"guard"}
+            jumps |= {RETURNED} if self.site.guard == (RETURNED,) else {"guard"}
         if len(self.site.guard) == 1:
-            right[self.site.guard[0]] = tree(True)
-        plans = [
-            self.merge(name, self.left[name], right[name], self.left_exit, right_exit)
-            for name in self.site.names
-        ]
-        results = self.finish()
-        return tuple(plan(results) for plan in plans)
+            values[self.site.guard[0]] = True
+        join = Join(self, self.left, World(self.heap, values, right.changed, jumps))
+        plans = [join.name(name) for name in self.site.names]
+        return self.finish(join, plans, frame)
 
     # -- conditional expressions
 
     def first(self, value: Any) -> None:
-        self.left = {"": tree(value)}
-        self.swap()
+        self.left = self.expression_world(value, sys._getframe(1))
+        self.begin_else()
 
     def second(self, value: Any) -> Any:
-        plan = self.merge("", self.left[""], tree(value), frozenset(), frozenset())
-        return plan(self.finish())
+        frame = sys._getframe(1)
+        join = Join(self, self.left, self.expression_world(value, frame))
+        return self.finish(join, [join.name("")], frame)[0]
+
+    def expression_world(self, value: Any, frame: FrameType) -> World:
+        world = self.world(frame)
+        for name, bound in world.values.items():
+            if bound is not self.saved[name]:
+                raise CompileError(
+                    f"`{name} := …` stands in a conditional expression that is decided when the"
+                    " kernel runs: assign it in a statement of its own"
+                )
+        return World(self.heap, {"": value}, world.changed)
 
     # -- the join
 
-    def finish(self) -> tuple[Operand, ...]:
-        """Closes both regions and emits the op, unless it would do nothing."""
-        builder, (left, right) = self.builder, self.pairs
-        other = builder.close(right)
+    def finish(self, join: Join, plans: list[Plan], frame: FrameType) -> tuple[Any, ...]:
+        """Closes both regions, emits the op, unless it would do nothing, and makes the values of
+        the plans; objects are changed in place."""
+        changed = {**self.left.changed, **join.right.changed}
+        items = [(held, join.object(held)) for held in map(self.heap.objects.__getitem__, changed)]
+        builder = self.builder
+        other = builder.close(list(join.right_operands))
         assert self.scope is not None
-        then = builder.close(left, self.scope)
-        if not left and _empty(then) and _empty(other):
-            return ()
-        return builder.emit("if", [self.condition], {}, (then, other))
+        then = builder.close(list(join.left_operands), self.scope)
+        results: tuple[Operand, ...] = ()
+        if join.leaves or not _empty(then) or not _empty(other):
+            results = builder.emit("if", [self.condition], {}, (then, other))
+        assembly = Assembly(dict(zip(join.leaves, results)))
+        for held, (keys, parts) in items:
+            write(held.value, Content(keys, tuple(map(assembly.build, parts))))
+        values = tuple(map(assembly.build, plans))
+        names = {**dict.fromkeys(self.site.dead), **dict(zip(self.site.names, values))}
+        for pair in list(join.aliases.ambiguous(frame, names)):
+            share(pair, assembly, frame, f"after the `if` at line {self.site.line}")
+        return values
 
-    def merge(
-        self,
-        name: str,
-        left: Tree,
-        right: Tree,
-        left_exit: frozenset[str],
-        right_exit: frozenset[str],
-    ) -> Any:
-        """What makes the name's value of the op's results."""
-        if name and name not in self.site.merged:
-            return _constantly(UNBOUND)
-        if not left.bound or not right.bound:
-            if not left.bound and not right.bound:
-                return _constantly(left.value if left.value is not UNBOUND else right.value)
-            exited = right_exit if left.bound else left_exit
-            if not exited and name != RESULT:
-                return _constantly(self.undefined(name, left))
-            zeros = self.zeros(left if left.bound else right)
-            left, right = (left, zeros) if left.bound else (zeros, right)
-        if left.shape != right.shape:
-            if name == RESULT or not _gone(left_exit, right_exit):
-                raise self.differ(name, repr(left.value), repr(right.value))
-            gone = RETURNED in left_exit
-            left, right = (self.zeros(right), right) if gone else (left, self.zeros(left))
-        slots = [
-            self.leaf(name, a, b, left_exit, right_exit) for a, b in zip(left.leaves, right.leaves)
-        ]
-        return lambda results: left.rebuild([slot(results) for slot in slots])
+    def zero_before_if(self, leaf: Any) -> Operand:
+        """Zeros of the leaf's type, made before the `if`, where both regions can yield them."""
+        with self.builder.at_level(self.builder.level - 1):
+            return semantics.operand(zero_like(leaf))
 
-    def leaf(
-        self, name: str, a: Any, b: Any, left_exit: frozenset[str], right_exit: frozenset[str]
-    ) -> Any:
-        if same(a, b):
-            return _constantly(assigned(a, alias=True) if name in ("", RESULT) else a)
-        if (chosen := _known_bool(a)) is not None and _known_bool(b) is not None:
-            condition = tensor(self.condition)
-            return (lambda _: condition) if chosen else (lambda _: condition.logical_not())
-        if not is_dynamic(a) or not is_dynamic(b):
-            raise self.differ(name, type_name(a), type_name(b))
-        left, right = self.operands(a, b)
-        if left.ty != right.ty:  # type: ignore[union-attr]
-            if not _gone(left_exit, right_exit) or name == RESULT:
-                raise self.differ(name, type_name(a), type_name(b))
-            if RETURNED in left_exit:
-                left = self.outside(b)
+    # -- errors
+
+    def differ(self, name: str, left: str, right: str) -> CompileError:
+        first, second = self.line(name, 0), self.line(name, 1)
+        if name[:1] in ("", "["):
+            return conflict(
+                "the conditional expression",
+                "has two types",
+                left,
+                right,
+                "make both of one type with .to(…)",
+            )
+        return conflict(
+            name,
+            "differs after the `if`",
+            f"{left} when the condition holds{at_line(first)}",
+            f"{right} when not{at_line(second)}",
+            "give it one type in both, for example with .to(…)",
+        )
+
+    def line(self, name: str, branch: int) -> int | None:
+        """The line that bound the name in that branch, or before; None of an item of an object."""
+        lines = (self.site.first, self.site.second)[branch]
+        return lines.get(name, self.site.before.get(name))
+
+    def undefined(self, name: str, bound_in: int) -> Undefined:
+        words = ("when the condition holds", "when it does not")
+        return Undefined(
+            f"`{name}` is bound in one branch only of the `if` at line {self.site.line}: at line"
+            f" {self.line(name, bound_in)} {words[bound_in]}; bind it before the `if` or in both"
+            " branches"
+        )
+
+
+class Join:
+    """Makes the plans of what follows an `if`, and the operands that its two regions yield."""
+
+    def __init__(self, owner: KernelIf, left: World, right: World) -> None:
+        self.owner, self.left, self.right = owner, left, right
+        self.leaves: list[Yielded] = []
+        self.left_operands: list[Operand] = []
+        self.right_operands: list[Operand] = []
+        self.aliases = Aliases()
+        self.zeros: dict[int, Any] = {}
+        self.typed = False
+        """Whether a number is typed: a returned one, and that of a conditional expression."""
+        self.returned = RETURNED in left.jumps or RETURNED in right.jumps
+
+    def name(self, name: str) -> Plan:
+        """The plan of a name."""
+        owner = self.owner
+        self.typed = name in ("", RESULT)
+        if name and name not in owner.site.merged:
+            return Keep(UNBOUND)
+        left, right = plain(self.left.values[name]), plain(self.right.values[name])
+        gone, kept = isinstance(left, Undefined), isinstance(right, Undefined)
+        if gone and kept:
+            return Keep(left if left is not UNBOUND else right)
+        if gone or kept:
+            jumps = self.left.jumps if gone else self.right.jumps
+            if not jumps and name != RESULT:
+                return Keep(owner.undefined(name, 1 if gone else 0))
+            left = self.zero(right) if gone else left
+            right = self.zero(left) if kept else right
+        return self.value(name, left, right, self.returned and name != RESULT)
+
+    def value(self, path: str, left: Any, right: Any, gone: bool) -> Plan:
+        """The plan of what is one value in the first block and another in the second. gone: one
+        side returned, so that its value is never read."""
+        left, right = plain(left), plain(right)
+        if left is right:
+            return self.kept(left)
+        both = is_mutable(left), is_mutable(right)
+        parts = immutable_parts(left), immutable_parts(right)
+        if both == (True, True) and self.alike(left, right):
+            return self.fresh(path, left, right, gone)
+        if parts[0] and parts[1] and same_form(left, right):
+            pairs = enumerate(zip(parts[0][0], parts[1][0]))
+            return Rebuilt(left, [self.value(f"{path}[{i}]", a, b, gone) for i, (a, b) in pairs])
+        if True in both or parts != (None, None):
+            if not gone:
+                raise self.owner.differ(path, repr(left), repr(right))
+            return self.survivor(path, left, right)
+        return self.leaf(path, left, right, gone)
+
+    def kept(self, value: Any) -> Plan:
+        return Keep(assigned(value, alias=True) if self.typed else value)
+
+    def alike(self, left: Any, right: Any) -> bool:
+        """Whether two objects have one structure."""
+        one_type = type(left) is type(right)
+        return one_type and self.left.content(left).keys == self.right.content(right).keys
+
+    def survivor(self, path: str, left: Any, right: Any) -> Plan:
+        """The plan where one side returned and the structures differ: the other's, with zeros."""
+        if RETURNED in self.left.jumps:
+            return self.value(path, self.zero(right), right, False)
+        return self.value(path, left, self.zero(left), False)
+
+    def fresh(self, path: str, left: Any, right: Any, gone: bool) -> Plan:
+        """An object in the place of two, one for each pair of them."""
+        known = self.aliases.plan(left, right)
+        if known is not None:
+            return known
+        ours, theirs = self.left.content(left), self.right.content(right)
+        made = Fresh(left, ours.keys)
+        self.aliases.add(path, left, right, made)
+        for position, (a, b) in enumerate(zip(ours.items, theirs.items)):
+            held = Held(left, path, ours, False)
+            made.parts.append(self.value(held.item(position), a, b, gone))
+        return made
+
+    def leaf(self, path: str, left: Any, right: Any, gone: bool) -> Plan:
+        owner = self.owner
+        if same(left, right):
+            return self.kept(left)
+        if (chosen := _known_bool(left)) is not None and _known_bool(right) is not None:
+            condition = tensor(owner.condition)
+            return Computed(lambda: condition if chosen else condition.logical_not())
+        if not is_dynamic(left) or not is_dynamic(right):
+            raise owner.differ(path, type_name(left), type_name(right))
+        ours, theirs = self.operands(left, right)
+        if ours.ty != theirs.ty:  # type: ignore[union-attr]
+            if not gone:
+                raise owner.differ(path, type_name(left), type_name(right))
+            if RETURNED in self.left.jumps:
+                ours = owner.zero_before_if(right)
             else:
-                right = self.outside(a)
-        self.pairs[0].append(left)
-        self.pairs[1].append(right)
-        position = len(self.pairs[0]) - 1
-        return lambda results: tensor(results[position])
+                theirs = owner.zero_before_if(left)
+        self.left_operands.append(ours)
+        self.right_operands.append(theirs)
+        self.leaves.append(Yielded(left))
+        return self.leaves[-1]
 
     def operands(self, a: Any, b: Any) -> tuple[Operand, Operand]:
         left, right = handle(a), handle(b)
@@ -169,72 +326,104 @@ class Branches:
             left = handle_like(a, right.ty)  # type: ignore[union-attr]
         return left, right
 
-    def zeros(self, of: Tree) -> Tree:
-        leaves = (tensor(self.outside(leaf)) if is_dynamic(leaf) else leaf for leaf in of.leaves)
-        return Tree(of.value, of.shape, tuple(leaves))
+    def zero(self, value: Any) -> Any:
+        """The value with zeros for its tensors and numbers, which stands for it on a path that
+        never reads it. Objects that both blocks know are themselves."""
+        value = plain(value)
+        parts = immutable_parts(value)
+        if parts is not None:
+            return parts[1]([self.zero(part) for part in parts[0]])
+        if not is_mutable(value):
+            return tensor(self.owner.zero_before_if(value)) if is_dynamic(value) else value
+        if self.owner.heap.get(value) is not None:
+            return value
+        if id(value) not in self.zeros:
+            made = self.zeros[id(value)] = Assembly({}).build(Fresh(value, read(value).keys))
+            content = read(value)
+            write(made, Content(content.keys, tuple(map(self.zero, content.items))))
+        return self.zeros[id(value)]
 
-    def outside(self, leaf: Any) -> Operand:
-        """Zeros of the leaf's type, made before the `if`, where both regions can yield them."""
-        with self.builder.at_level(self.builder.level - 1):
-            return semantics.operand(zero_like(leaf))
+    # -- objects that were there before
 
-    # -- errors
-
-    def differ(self, name: str, left: str, right: str) -> CompileError:
-        first, second = self.line(name, 0), self.line(name, 1)
-        if not name:
-            return conflict(
-                name or "the conditional expression",
-                "has two types",
-                left,
-                right,
-                "make both of one type with .to(…)",
-            )
-        return conflict(
-            name,
-            "differs after the `if`",
-            f"{left} when the condition holds (line {first})",
-            f"{right} when not (line {second})",
-            "give it one type in both, for example with .to(…)",
+    def object(self, held: Held) -> tuple[Any, list[Plan]]:
+        """The keys of an object that a block changed, and the plans of its items."""
+        self.typed = False
+        ours, theirs = self.left.content(held.value), self.right.content(held.value)
+        gone = self.returned and not held.outer and not self.is_returned(held.value)
+        if ours.keys != theirs.keys and gone:
+            survives = self.right if RETURNED in self.left.jumps else self.left
+            kept = survives.content(held.value)
+            return kept.keys, self.items(held, kept, kept, self.survivor)
+        if ours.keys != theirs.keys:
+            raise self.reshaped(held)
+        return ours.keys, self.items(
+            held, ours, theirs, lambda path, a, b: self.value(path, a, b, gone)
         )
 
-    def line(self, name: str, branch: int) -> int:
-        site = self.site
-        lines = (site.first, site.second)[branch]
-        return lines.get(name, site.before.get(name, site.line))
+    def items(
+        self, held: Held, ours: Content, theirs: Content, plan: Callable[[str, Any, Any], Plan]
+    ) -> list[Plan]:
+        made = []
+        for position, (left, right) in enumerate(zip(ours.items, theirs.items)):
+            path = Held(held.value, held.path, ours, False).item(position)
+            try:
+                made.append(plan(path, left, right))
+            except CompileError as error:
+                raise self.suspect(error.message, held, position) from None
+        return made
 
-    def undefined(self, name: str, left: Tree) -> Undefined:
-        bound_in = 0 if left.bound else 1
-        words = ("when the condition holds", "when it does not")
-        return Undefined(
-            f"`{name}` is bound in one branch only of the `if` at line {self.site.line}: at line"
-            f" {self.line(name, bound_in)} {words[bound_in]}; bind it before the `if` or in both"
-            " branches"
+    def is_returned(self, value: Any) -> bool:
+        """Whether what the function returns early refers to the object."""
+        worlds = (self.left, self.right)
+        return any(id(value) in world.reached(world.values.get(RESULT)) for world in worlds)
+
+    def reshaped(self, held: Held) -> CompileError:
+        kind = type(held.value).__name__
+        return self.suspect(
+            f"`{held.path}` ({kind}) is changed in one branch of the `if` at line"
+            f" {self.owner.site.line} so that it has other items than after the other branch: what"
+            " it holds would depend on the run; change it alike in both branches, or choose"
+            " values with tl.where",
+            held,
+            KEYS,
         )
 
+    def suspect(self, message: str, held: Held, item: int) -> CompileError:
+        position = list(self.owner.heap.objects).index(id(held.value))
+        return ChangeError(message, Suspect(self.owner.moment, position, item))
 
-def snapshot(frame: FrameType | None, names: tuple[str, ...]) -> dict[str, Tree]:
-    """The values of names in a frame, taken apart."""
-    if not names or frame is None:
-        return {}
+
+def values_of(frame: FrameType, names: Iterable[str]) -> dict[str, Any]:
+    """The values of names in a frame."""
     values = frame.f_locals
-    return {name: tree(values.get(name, UNBOUND)) for name in names}
+    return {name: values.get(name, UNBOUND) for name in names}
+
+
+def at_line(line: int | None) -> str:
+    """In an error, where a name got its value; nothing of an item of an object."""
+    return f" (line {line})" if line else ""
+
+
+def refuse_advanced(heap: Heap, changed: Iterable[int], moment: int, where: str) -> None:
+    """Raises for an iterator that was advanced: it cannot be put back for the other path."""
+    for key in changed:
+        held = heap.objects[key]
+        kind = kind_of(held.value)
+        assert kind is not None
+        if kind.write is None:
+            position = list(heap.objects).index(key)
+            raise ChangeError(
+                f"the iterator `{held.path}` is advanced inside {where}, whose paths only the run"
+                " will tell: take its values before, as a list or tuple",
+                Suspect(moment, position, KEYS),
+            )
+
+
+def _empty(region: Region) -> bool:
+    return len(region.ops) == 1
 
 
 def _known_bool(leaf: Any) -> bool | None:
     constant = leaf.handle if isinstance(leaf, tensor) else None
     value = constant.value if isinstance(constant, Const) else leaf
     return value if isinstance(value, bool) else None
-
-
-def _constantly(value: Any) -> Any:
-    return lambda results: value
-
-
-def _gone(left_exit: frozenset[str], right_exit: frozenset[str]) -> bool:
-    """Whether one side returned from the function, so that its values are never read again."""
-    return RETURNED in left_exit or RETURNED in right_exit
-
-
-def _empty(region: Region) -> bool:
-    return len(region.ops) == 1

@@ -25,13 +25,14 @@ from ..language.loops import condition as advised_condition
 from ..language.loops import range as advised_range
 from ..language.scalars import assigned
 from ..language.tensor import tensor
-from .branches import Branches
+from .branches import KernelIf
 from .builtins import BUILTINS
 from .jumps import RESULT
 from .loops import KernelFor, KernelWhile, PythonLoop
 from .pytree import UNBOUND, Undefined
 from .rewrite import Site
 from .signature import constexpr_argument
+from .unchanged import Unchanged
 
 PLAIN = (bool, int, float, str, tuple, type(None), TypeQueries)
 """What a constexpr may hold, beside functions."""
@@ -165,7 +166,7 @@ class Control:
     def if_(self, value: Any, site: int) -> Any:
         condition = decide(value)
         if not isinstance(condition, bool):
-            return Branches(self.sites[site], condition, sys._getframe(1))
+            return KernelIf(self.sites[site], condition, sys._getframe(1))
         if _is_runtime(value) and RESULT in self.sites[site].names:
             return EagerIf(self.sites[site], condition, sys._getframe(1))
         return TRUE if condition else FALSE
@@ -256,17 +257,29 @@ class Control:
         """`owner.value`: a constexpr is its plain value here, which holds itself."""
         return getattr(owner, "value", owner) if isinstance(owner, PLAIN) else owner.value
 
-    def choice(self, value: Any) -> Any:
+    def choice(self, value: Any, names: tuple[str, ...] = ()) -> Any:
+        """names: those that the two expressions bind."""
         condition = decide(value)
         if isinstance(condition, bool):
             return Chosen(condition, _is_runtime(value))
-        return Branches(Site(0), condition, None)
+        frame = sys._getframe(1)
+        return KernelIf(Site(frame.f_lineno, names), condition, frame)
 
     def and_ends(self, value: Any) -> bool:
         return _is_python(value) and not _truth(value)
 
     def or_ends(self, value: Any) -> bool:
         return _is_python(value) and bool(_truth(value))
+
+    def unchanged(self, value: Any, names: tuple[str, ...]) -> Any:
+        """What `both` checks after the right operand; names: those that it binds."""
+        return None if _is_python(value) else Unchanged.take(sys._getframe(1), names)
+
+    def both(self, before: Unchanged | None, value: Any) -> Any:
+        """The right operand of an `and` or `or` that a kernel evaluates whatever the left is."""
+        if before is not None:
+            before.check("an operand of `and` or `or`")
+        return value
 
     def and_(self, left: Any, right: Any) -> Any:
         """`left and right` where the left does not end it; a known false ends it from the right

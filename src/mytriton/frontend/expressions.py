@@ -52,6 +52,32 @@ def call(method: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(owner, list(arguments), [])
 
 
+def may_change(node: ast.expr) -> bool:
+    """Whether an expression of the user's may change what the kernel holds."""
+    return any(
+        isinstance(inner, ast.NamedExpr)
+        or (isinstance(inner, ast.Call) and not is_control(inner.func))
+        for inner in ast.walk(node)
+        if not (isinstance(inner, ast.NamedExpr) and inner.target.id.startswith("$"))
+    )
+
+
+def is_control(function: ast.expr) -> bool:
+    """Whether a called function is one of `$ctl`."""
+    match function:
+        case ast.Attribute(value=ast.Name(id="$ctl")):
+            return True
+    return False
+
+
+def bound_by(nodes: list[ast.expr]) -> ast.expr:
+    """The names that expressions bind, as a tuple of strings."""
+    inner = (each for node in nodes for each in ast.walk(node))
+    names = (each.target.id for each in inner if isinstance(each, ast.NamedExpr))
+    found = sorted({name for name in names if not name.startswith("$")})
+    return ast.Tuple([ast.Constant(name) for name in found], ast.Load())
+
+
 def refusal(node: ast.AST, what: str, instead: str) -> ast.stmt:
     """A statement that raises where it stands."""
     refuse = call("refuse", ast.Constant(what), ast.Constant(instead))
@@ -135,6 +161,9 @@ class Expressions(ast.NodeTransformer):
         name = self.fresh()
         kept = ast.NamedExpr(ast.Name(name, ast.Store()), left)
         again = ast.Name(name, ast.Load())
+        if may_change(right):
+            before = call("unchanged", ast.Name(name, ast.Load()), bound_by([right]))
+            right = call("both", before, right)
         both = call(f"{word}_", ast.Name(name, ast.Load()), right)
         return place(ast.IfExp(call(f"{word}_ends", kept), again, both), at)
 
@@ -181,7 +210,10 @@ class Expressions(ast.NodeTransformer):
             asked = ast.Attribute(ast.Name(name, ast.Load()), flag, ast.Load())
             return ast.IfExp(asked, value, ast.Constant(None))
 
-        start = ast.NamedExpr(ast.Name(name, ast.Store()), call("choice", node.test))
+        start = ast.NamedExpr(
+            ast.Name(name, ast.Store()),
+            call("choice", node.test, bound_by([node.body, node.orelse])),
+        )
         first = method("first", when("then", node.body))
         second = method("second", when("orelse", node.orelse))
         steps = ast.Tuple([start, first, second], ast.Load())

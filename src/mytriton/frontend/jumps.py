@@ -70,6 +70,17 @@ def exits(block: Sequence[ast.stmt]) -> bool:
     return isinstance(last, (ast.Return, ast.Break, ast.Continue, ast.Raise))
 
 
+def binding_test(statement: ast.While) -> ast.While:
+    """`while (x := f()) > 0: …` as `while True: if not (x := f()) > 0: break; …`, since the body
+    uses what the condition binds."""
+    if not any(isinstance(inner, ast.NamedExpr) for inner in ast.walk(statement.test)):
+        return statement
+    leave = ast.If(ast.UnaryOp(ast.Not(), statement.test), [ast.Break()], [])
+    endless = ast.While(ast.Constant(True), [leave, *statement.body], [])
+    place(leave, statement.test)
+    return place(endless, statement)  # type: ignore[return-value]
+
+
 @dataclass
 class Loop:
     """The flags of one loop."""
@@ -155,6 +166,8 @@ class Exits:
         return [statement], set()
 
     def loop(self, statement: ast.For | ast.While) -> tuple[Block, set[str]]:
+        if isinstance(statement, ast.While) and not statement.orelse:
+            statement = binding_test(statement)
         self.count += 1
         loop = Loop(f"$break{self.count}", f"$continue{self.count}")
         self.loops.append(loop)

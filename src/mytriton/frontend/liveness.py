@@ -18,23 +18,6 @@ from typing import Any
 
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-MUTATORS = frozenset(
-    [
-        "append",
-        "extend",
-        "insert",
-        "pop",
-        "remove",
-        "clear",
-        "sort",
-        "reverse",
-        "update",
-        "setdefault",
-        "popitem",
-        "add",
-    ]
-)
-"""Methods of Python containers that change them: they count as binding the container's name."""
 
 
 def loads(node: ast.AST) -> set[str]:
@@ -48,18 +31,8 @@ def loads(node: ast.AST) -> set[str]:
     }
 
 
-def root(node: ast.expr) -> Iterator[str]:
-    """The name a chain of attributes and subscripts starts from, if it starts from one."""
-    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
-        node = node.value
-    if isinstance(node, ast.Name):
-        yield node.id
-
-
-def bound(node: ast.AST, changed: bool = True) -> Iterator[str]:
-    """The names a statement or expression binds or, if `changed`, changes in place, in its own
-    scope.
-    """
+def bound(node: ast.AST) -> Iterator[str]:
+    """The names a statement or expression binds in its own scope."""
     match node:
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
             yield name
@@ -68,30 +41,16 @@ def bound(node: ast.AST, changed: bool = True) -> Iterator[str]:
             return
         case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
             yield name
-        case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()) if changed:
-            yield from root(node)
-        case ast.Call(func=ast.Attribute(attr=attr, value=ast.Name(id=name))) if changed:
-            if attr in MUTATORS:
-                yield name
-        case ast.AugAssign(target=target) if changed and not isinstance(target, ast.Name):
-            yield from root(target)
     if isinstance(node, COMPREHENSIONS):
         walrus = (inner for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr))
         yield from (inner.target.id for inner in walrus)
         return
     for child in ast.iter_child_nodes(node):
-        yield from bound(child, changed)
+        yield from bound(child)
 
 
 def bindings(block: Iterable[ast.AST]) -> set[str]:
     return {name for node in block for name in bound(node)}
-
-
-def own_names(block: Iterable[ast.AST]) -> set[str]:
-    """The names that are local to the block's function. One that is only changed in place may come
-    from outside: nothing tells the `tl` of `tl.sort(x)` from a list.
-    """
-    return {name for node in block for name in bound(node, changed=False)}
 
 
 def likely(block: Iterable[ast.stmt]) -> set[str]:

@@ -1,41 +1,29 @@
 """`for` and `while` whose extent only the run will tell.
 
-One idea: the body is run once, into a region, with the names it carries replaced by the region's
-params. Which Python values have to be carried is not known before: a number that the body binds
-outside any `if` surely is; one that it may bind is left as it is, and if the body does change it,
-the region is thrown away and the body run again with that number as a tensor. So a `stage = 1` that
-only a compile-time `if` would change stays usable as a Python number.
+The body is traced into a region; `carried.py` finds what it carries, and how often it has to be
+traced for that.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CompileError
 from ..ir.build import current
 from ..ir.nodes import Const, Operand, Param, Region
 from ..ir.ops import RegionKind
 from ..ir.types import BOOL, U32, U64
+from ..language.debug import StaticOutput, static_output
 from ..language.semantics import cast, number_as, select
 from ..language.tensor import tensor
-from .branches import snapshot
-from .jumps import RESULT
-from .pytree import (
-    Tree,
-    Undefined,
-    conflict,
-    handle,
-    handle_like,
-    is_dynamic,
-    is_known,
-    same,
-    type_name,
-    zero_like,
-)
+from .aliases import check_shared
+from .branches import values_of
+from .carried import Carried
+from .heap import Heap
+from .plan import yielded
+from .unchanged import Unchanged
 
 if TYPE_CHECKING:
     from .rewrite import Site
@@ -61,127 +49,6 @@ def _known(flag: Any) -> bool:
     return isinstance(flag, tensor) and bool(current().known(flag.handle))
 
 
-@dataclass
-class Carried:
-    """What a loop carries: the names' values before it, and which of their leaves are carried."""
-
-    site: Site
-    before: dict[str, Tree]
-    dynamic: dict[str, list[bool]] = field(default_factory=dict)
-    bound_inside: set[str] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        for name, value in self.before.items():
-            sure = name in self.site.likely
-            self.dynamic[name] = [
-                is_dynamic(leaf) and (sure or not is_known(leaf)) for leaf in value.leaves
-            ]
-
-    def operands(self) -> list[Operand]:
-        """The carried values before the loop."""
-        return [handle(leaf) for leaf, carried in self._leaves() if carried]
-
-    def _leaves(self) -> Iterator[tuple[Any, bool]]:
-        for name in self.site.names:
-            yield from zip(self.before[name].leaves, self.dynamic[name])
-
-    def values(self, operands: Sequence[Operand]) -> tuple[Any, ...]:
-        """The names' values with the carried leaves replaced."""
-        given = iter(operands)
-        result = []
-        for name in self.site.names:
-            value = self.before[name]
-            leaves = [
-                tensor(next(given)) if carried else leaf
-                for leaf, carried in zip(value.leaves, self.dynamic[name])
-            ]
-            result.append(value.rebuild(leaves))
-        return tuple(result)
-
-    def params(self) -> list[Param]:
-        params = []
-        for name in self.site.names:
-            pairs = zip(self.before[name].leaves, self.dynamic[name])
-            types = [handle(leaf).ty for leaf, carried in pairs if carried]  # type: ignore
-            many = len(types) > 1
-            plain = name.removeprefix("$")
-            params += [Param(f"{plain}_{i}" if many else plain, ty) for i, ty in enumerate(types)]
-        return params
-
-    def ended(self, frame: FrameType) -> list[Operand] | None:
-        """The carried values at the end of the body; None if more must be carried."""
-        after = snapshot(frame, self.site.names)
-        again = False
-        results: list[Operand] = []
-        for name in self.site.names:
-            old, new = self.before[name], after[name]
-            if not old.bound or not new.bound:
-                again |= self.unbound(name, old, new)
-                continue
-            if old.shape != new.shape:
-                raise self.changed(name, repr(old.value), repr(new.value))
-            for position, (a, b) in enumerate(zip(old.leaves, new.leaves)):
-                if self.dynamic[name][position]:
-                    results.append(self.carry(name, a, b))
-                elif not same(a, b):
-                    self.promote(name, position, a, b)
-                    again = True
-        return None if again else results
-
-    def carry(self, name: str, old: Any, new: Any) -> Operand:
-        wanted = handle(old).ty  # type: ignore[union-attr]
-        value = handle_like(new, wanted) if is_dynamic(new) else None
-        if value is None or value.ty != wanted:
-            raise self.changed(name, type_name(old), type_name(new))
-        return value
-
-    def promote(self, name: str, position: int, old: Any, new: Any) -> None:
-        if not is_dynamic(old) or not is_dynamic(new):
-            raise self.changed(name, type_name(old), type_name(new))
-        self.dynamic[name][position] = True
-
-    def unbound(self, name: str, old: Tree, new: Tree) -> bool:
-        """A name not bound before the loop, or no longer at its end; whether to run again."""
-        if name == RESULT and new.bound and any(map(is_dynamic, new.leaves)):
-            leaves = tuple(map(zero_like, new.leaves))
-            self.before[name] = Tree(new.value, new.shape, leaves)
-            self.dynamic[name] = [is_dynamic(leaf) for leaf in leaves]
-            return True
-        if name == RESULT and new.bound:
-            self.before[name] = new
-            return False
-        if old.bound and any(self.dynamic[name]):
-            assert isinstance(new.value, Undefined)
-            raise CompileError(new.value.reason or f"`{name}` is not bound at the loop's end")
-        if not old.bound:
-            self.bound_inside.add(name)
-        return False
-
-    def result(self, operands: Sequence[Operand]) -> tuple[Any, ...]:
-        """The names' values after the loop."""
-        line = self.site.line
-        values = list(self.values(operands))
-        for position, name in enumerate(self.site.names):
-            if name in self.bound_inside and name != RESULT:
-                values[position] = Undefined(
-                    f"`{name}` is bound only inside the loop at line {line} (at line"
-                    f" {self.site.first.get(name, line)}), which may run no time at all; bind it"
-                    " before the loop"
-                )
-        return tuple(values)
-
-    def changed(self, name: str, old: str, new: str) -> CompileError:
-        site = self.site
-        return conflict(
-            name,
-            "is changed by the loop to another type",
-            f"{old} before it (line {site.before.get(name, site.line)})",
-            f"{new} at the end of its body (line {site.first.get(name, site.line)})",
-            "start it with a value of that type (tl.zeros, tl.full, 0.0 for floats), or convert it"
-            " with .to(…) in the body",
-        )
-
-
 class KernelFor:
     """The state of one `for` over a range of the kernel.
 
@@ -200,7 +67,8 @@ class KernelFor:
     ) -> None:
         self.bounds, self.hints = bounds, hints
         self.builder = current()
-        self.carried = Carried(site, snapshot(frame, site.names))
+        check_shared()
+        self.carried = Carried(site, frame, values_of(frame, site.names), Heap.take(frame))
         self.places: list[Param] = []
         self.params: list[Param] = []
         self.exits: list[int] = []
@@ -229,7 +97,7 @@ class KernelFor:
         if self.builder.known(self.bounds[2]) is None:
             return []
         flags = [flag for flag in self.carried.site.flags if flag in names]
-        return [names.index(flag) for flag in flags if any(self.carried.dynamic[flag])]
+        return [i for i in map(names.index, flags) if yielded([self.carried.names[names[i]]])]
 
     def count(self) -> tensor:
         """How many rounds the whole range has, as an unsigned number of its width."""
@@ -242,7 +110,7 @@ class KernelFor:
         return tensor(select(first < last, rounds, 0))
 
     def enter(self) -> tuple[Any, ...]:
-        values = list(self.carried.values(self.params))
+        values = list(self.carried.enter(self.params, sys._getframe(1)))
         for position in self.exits:
             values[position] = False
         return tuple(values)
@@ -251,18 +119,20 @@ class KernelFor:
         self.ends = self.carried.ended(sys._getframe(1))
         if self.ends is None:
             self.builder.discard()
+            self.carried.undo()
 
     def stop(self, flags: Sequence[Any]) -> bool:
         return False
 
     def results(self) -> tuple[Any, ...]:
         assert self.ends is not None
+        frame = sys._getframe(1)
         if self.exits:
-            return self.carried.result(self.leavable(self.ends)[2:])
+            return self.carried.result(self.leavable(self.ends)[2:], frame)
         region = self.builder.close(self.ends)
         operands = [*self.bounds, *self.carried.operands()]
         hints = {"hints": tuple(sorted(self.hints.items()))} if self.hints else {}
-        return self.carried.result(self.builder.emit("for", operands, hints, (region,)))
+        return self.carried.result(self.builder.emit("for", operands, hints, (region,)), frame)
 
     def leavable(self, ends: list[Operand]) -> tuple[Operand, ...]:
         """The results of the loop as a `while`."""
@@ -271,9 +141,10 @@ class KernelFor:
         body = self.builder.close([*following, *ends])
         self.open()
         more = tensor(self.places[1]) < self.rounds
-        values = self.carried.values(self.params)
+        given = dict(zip(yielded(self.carried.plans()), self.params))
         for position in self.exits:
-            more = more & values[position].logical_not()
+            (flag,) = yielded([self.carried.names[self.carried.site.names[position]]])
+            more = more & tensor(given[flag]).logical_not()
         test = self.builder.close([more.handle])
         start = [self.bounds[0], number_as(0, self.rounds.dtype), *self.carried.operands()]
         return self.builder.emit("while", start, {}, (test, body))
@@ -310,12 +181,15 @@ class KernelWhile:
 
     def python(self) -> Iterator[bool]:
         """Python's own loop, until something only the run will tell turns up."""
+        assert self.frame is not None
         while True:
-            before = snapshot(self.frame, self.site.names)
+            check_shared()
+            before, heap = values_of(self.frame, self.site.names), Heap.take(self.frame)
             self.open()
             yield True
             if self.close(not isinstance(self.answer, bool)):
-                self.carried = Carried(self.site, before)
+                heap.restore(heap.changed())
+                self.carried = Carried(self.site, self.frame, before, heap)
                 return
             if not self.answer:
                 return
@@ -324,17 +198,21 @@ class KernelWhile:
                 self.open()
             yield False
             if trial and self.close(self.jumped()):
-                self.carried = Carried(self.site, before)
+                heap.restore(heap.changed())
+                self.carried = Carried(self.site, self.frame, before, heap)
                 return
 
     def open(self) -> None:
         if not self.builder.eager:
             self.builder.open(RegionKind.TRIAL)
+            self.output = static_output.get(StaticOutput())
+            self.printed = self.output.begin()
 
     def close(self, discard: bool) -> bool:
         """Throws the trial away, or makes its ops those of the region around it."""
         if self.builder.eager:
             return False
+        self.output.end(self.printed, keep=not discard)
         if discard:
             self.builder.discard()
         else:
@@ -350,7 +228,10 @@ class KernelWhile:
     def attempt(self, carried: Carried) -> Iterator[bool]:
         self.params = carried.params()
         self.builder.open(RegionKind.LOOP, self.params)
+        self.testing = True
         yield True
+        self.testing = False
+        self.unchanged.check(f"the condition of the loop at line {self.site.line}")
         answer = Const(self.answer, BOOL) if isinstance(self.answer, bool) else self.answer
         self.condition = self.builder.close([answer])
         self.params = carried.params()
@@ -360,13 +241,18 @@ class KernelWhile:
         self.ends = carried.ended(self.frame)
         if self.ends is None:
             self.builder.discard()
+            carried.undo()
 
     def test(self, value: Any) -> None:
         self.answer = self.decide(value)
 
     def enter(self) -> tuple[Any, ...]:
         assert self.carried is not None
-        return self.carried.values(self.params)
+        frame = sys._getframe(1)
+        values = self.carried.enter(self.params, frame)
+        if self.testing:
+            self.unchanged = Unchanged.take(frame)
+        return values
 
     def leave(self) -> None:
         """The end of the body; the iteration that follows looks at the frame."""
@@ -376,4 +262,4 @@ class KernelWhile:
         body = self.builder.close(self.ends)
         operands = self.carried.operands()
         results = self.builder.emit("while", operands, {}, (self.condition, body))
-        return self.carried.result(results)
+        return self.carried.result(results, sys._getframe(1))

@@ -1,16 +1,8 @@
-"""What control flow carries: Python values taken apart into tensors, numbers and the rest.
-
-One idea: a name may hold any tree of tuples, lists, dicts, named tuples, dataclasses and objects
-with `__flatten__`; its leaves are tensors and Python numbers, which a region can yield, or other
-objects, which must stay what they are. Read by `control.py`.
-
-    (acc, [m, 0], None)  →  leaves acc, m, 0, None;  rebuilt around new leaves in the same order
-"""
+"""The leaves of what control flow carries: tensors and Python numbers, which a region can yield,
+and all other values, which must stay what they are. Read by `branches.py` and `loops.py`."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +10,6 @@ from ..errors import CompileError, CompileTypeError
 from ..ir.build import emit
 from ..ir.nodes import Const, Operand
 from ..ir.types import I64, Element, PointerType, ScalarType, Type, element_of, shape_of
-from ..language.constexpr import constexpr
 from ..language.semantics import number_as, number_type, operand
 from ..language.tensor import tensor
 
@@ -35,89 +26,6 @@ class Undefined:
 
 UNBOUND = Undefined("")
 """A name that was never bound."""
-
-Shape = tuple[Any, ...]
-"""The structure of a tree: equal for trees that differ in their leaves only."""
-LEAF: Shape = ("leaf",)
-
-
-def _children(value: Any) -> tuple[Any, list[Any], Callable[[list[Any]], Any]] | None:
-    """What distinguishes the node, its children, and how to build it of others; None for a leaf."""
-    kind = type(value)
-    if kind is list:
-        return (kind, len(value)), value, list
-    if isinstance(value, tuple):
-        build = getattr(kind, "_make", kind)
-        return (kind, len(value)), list(value), build
-    if kind is dict:
-        keys = tuple(value)
-        return (kind, keys), list(value.values()), lambda parts: dict(zip(keys, parts))
-    if hasattr(value, "__flatten__") and not isinstance(value, type):
-        parts, build = value.__flatten__()
-        return (kind, len(parts)), list(parts), build
-    if dataclasses.is_dataclass(value) and not isinstance(value, (type, ScalarType)):
-        return _fields(value)
-    return None
-
-
-def _fields(value: Any) -> tuple[Any, list[Any], Callable[[list[Any]], Any]] | None:
-    kind = type(value)
-    names = [row.name for row in dataclasses.fields(value)]
-    if kind.__module__.startswith("mytriton."):
-        return None
-
-    def build(parts: list[Any]) -> Any:
-        made = object.__new__(kind)
-        for name, part in zip(names, parts):
-            object.__setattr__(made, name, part)
-        return made
-
-    return (kind, tuple(names)), [getattr(value, name) for name in names], build
-
-
-@dataclass(frozen=True)
-class Tree:
-    """A value taken apart."""
-
-    value: Any
-    shape: Shape
-    leaves: tuple[Any, ...]
-
-    @property
-    def bound(self) -> bool:
-        return not isinstance(self.value, Undefined)
-
-    def rebuild(self, leaves: Sequence[Any]) -> Any:
-        """The same structure around other leaves."""
-        remaining = list(leaves)
-        return _rebuild(self.value, remaining)
-
-    def copy(self) -> Any:
-        """The value again, with lists and dicts of its own."""
-        return self.value if self.shape is LEAF else self.rebuild(self.leaves)
-
-
-def _rebuild(value: Any, remaining: list[Any]) -> Any:
-    node = _children(value)
-    if node is None:
-        return remaining.pop(0)
-    _, children, build = node
-    return build([_rebuild(child, remaining) for child in children])
-
-
-def tree(value: Any) -> Tree:
-    """Takes a value apart."""
-    if type(value) is constexpr:
-        value = value.value
-    node = _children(value)
-    if node is None:
-        return Tree(value, LEAF, (value,))
-    kind, children, build = node
-    parts = [tree(child) for child in children]
-    leaves = tuple(leaf for part in parts for leaf in part.leaves)
-    # A copy: the kernel may change the list it holds.
-    kept = build([part.value for part in parts])
-    return Tree(kept, (kind, *(part.shape for part in parts)), leaves)
 
 
 def is_number(leaf: Any) -> bool:
@@ -199,5 +107,5 @@ def zero_like(leaf: Any) -> Any:
 
 def conflict(name: str, what: str, left: str, right: str, advice: str) -> CompileError:
     """The error of a name that is two things."""
-    subject = "the returned value" if name == "$value" else f"`{name}`"
+    subject = "the returned value" if name.startswith("$value") else f"`{name}`"
     return CompileTypeError(f"{subject} {what}: {left}, and {right}; {advice}")

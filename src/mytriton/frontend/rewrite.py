@@ -32,7 +32,7 @@ from typing import Any
 
 from . import expressions
 from .jumps import RESULT, RETURNED, Exits, assign, exits, place
-from .liveness import Liveness, bindings, captured, likely, own_names
+from .liveness import Liveness, bindings, captured, likely
 
 HIDDEN = "$item"
 
@@ -56,7 +56,8 @@ REFUSED: Mapping[type[ast.AST], tuple[str, str]] = {
 class Site:
     """What is known from the source about one control-flow statement.
 
-    names: what its blocks bind and is read later; merged: those of them read after it; likely:
+    names: what its blocks bind and is read later; merged: those of them read after it; dead: what
+    they bind and is not read later; likely:
     those bound outside the ifs of a loop's body; flags: the jump flags set inside; guard: those it
     asks for. before, first, second: the line that bound a name last, before the statement, in its
     first and in its second block.
@@ -65,6 +66,7 @@ class Site:
     line: int
     names: tuple[str, ...] = ()
     merged: frozenset[str] = frozenset()
+    dead: frozenset[str] = frozenset()
     likely: frozenset[str] = frozenset()
     flags: tuple[str, ...] = ()
     guard: tuple[str, ...] = ()
@@ -129,6 +131,7 @@ class Statements:
             node.lineno,
             names,
             merged=frozenset(names & node.after),
+            dead=frozenset(bound - names),
             flags=tuple(flags),
             guard=guard,
             before=before,
@@ -177,6 +180,7 @@ class Statements:
             node.lineno,
             names,
             merged=frozenset(names & node.after),
+            dead=frozenset(bound - names),
             likely=frozenset(likely(node.body)),
             flags=node.flags,
             before=before,
@@ -281,7 +285,7 @@ def rewrite_function(
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     every += [extra for extra in (arguments.vararg, arguments.kwarg) if extra is not None]
     parameters = {argument.arg for argument in every}
-    names = own_names(body) | parameters
+    names = bindings(body) | parameters
     live = {RETURNED, RESULT} if flagged else set()
     Liveness(captured(body) & names).block(body, live)
     lines = dict.fromkeys(parameters, node.lineno)

@@ -15,9 +15,12 @@ from ..errors import CompileTypeError
 from ..ir.build import Builder, using
 from ..ir.nodes import Function, Param
 from ..ir.types import Type
+from ..language.debug import printing
 from ..language.tensor import tensor
+from .aliases import check_shared, sharing
 from .inline import run
 from .signature import Constexpr, is_constexpr, signature
+from .watch import locating
 
 
 def trace(
@@ -28,16 +31,23 @@ def trace(
 
     Raises CompileError at the kernel's line.
     """
+    return locating(lambda: _trace(function, arguments, builder or Builder()))
+
+
+def _trace(
+    function: Callable[..., Any], arguments: Mapping[str, Any], builder: Builder
+) -> Function:
     parameters = signature(function).parameters
     params: list[Param] = []
     given: dict[str, Any] = {}
-    with using(builder or Builder()) as active:
+    with using(builder) as active, sharing(), printing():
         for name, value in arguments.items():
             known = name in parameters and is_constexpr(parameters[name])
             given[name] = value if known else _symbolic(name, value, params)
             if isinstance(given[name], Constexpr):
                 given[name] = given[name].value
         result = run(function, given)
+        check_shared()
         if result is not None:
             raise CompileTypeError(
                 f"a kernel returns nothing, but {function.__name__} returned {result!r}; store"

@@ -7,6 +7,11 @@ while it runs, and hints are facts that passes may use and the sanitizer may che
 from __future__ import annotations
 
 import builtins
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import CompileError, CompileTypeError, CompileValueError
@@ -16,6 +21,59 @@ from . import semantics
 from .blocks import constant_int, to_tensor, where
 from .constexpr import builtin
 from .tensor import tensor
+
+
+@dataclass
+class StaticOutput:
+    """What `tl.static_print` wrote in parts of a kernel that may have to be traced again: it is
+    shown once the part is kept, and forgotten if it is thrown away.
+
+    open: how many such parts are open. silent: nothing is ever shown.
+    """
+
+    open: int = 0
+    silent: bool = False
+    lines: list[tuple[str, Any, bool]] = field(default_factory=list)
+
+    def write(self, text: str, file: Any, flush: bool) -> None:
+        self.lines.append((text, file, flush))
+        if not self.open:
+            self.show()
+
+    def show(self) -> None:
+        """Shows what is held back."""
+        lines, self.lines = self.lines, []
+        for text, file, flush in () if self.silent else lines:
+            builtins.print(text, end="", file=file, flush=flush)
+
+    def begin(self) -> int:
+        """Opens a part; the mark that ends it."""
+        self.open += 1
+        return len(self.lines)
+
+    def end(self, mark: int, keep: bool) -> None:
+        """Ends a part, kept or thrown away."""
+        self.open -= 1
+        if not keep:
+            del self.lines[mark:]
+        elif not self.open:
+            self.show()
+
+
+static_output: ContextVar[StaticOutput] = ContextVar("static_output")
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """Shows what `tl.static_print` writes, also before an error, for the extent of a `with`."""
+    outer = static_output.get(None)
+    output = StaticOutput(silent=outer is not None and outer.silent)
+    token = static_output.set(output)
+    try:
+        yield
+    finally:
+        output.show()
+        static_output.reset(token)
 
 
 class StaticAssertionError(CompileError, AssertionError):
@@ -37,8 +95,11 @@ def static_assert(cond: Any, msg: Any = "") -> None:
 def static_print(
     *values: Any, sep: str = " ", end: str = "\n", file: Any = None, flush: bool = False
 ) -> None:
-    """Prints while the kernel is compiled; tensors show their type."""
-    builtins.print(*values, sep=sep, end=end, file=file, flush=flush)
+    """Prints while the kernel is compiled, once for each place of the code, though the body of a
+    loop may be traced more than once; tensors show their type."""
+    text = io.StringIO()
+    builtins.print(*values, sep=sep, end=end, file=text)
+    static_output.get(StaticOutput()).write(text.getvalue(), file, flush)
 
 
 @builtin
