@@ -84,10 +84,17 @@ def refusal(node: ast.AST, what: str, instead: str) -> ast.stmt:
     return place(ast.Expr(refuse), node)  # type: ignore[return-value]
 
 
+_DISPLAYS = (ast.List, ast.Tuple, ast.ListComp)
+
+
 def assigned(value: ast.expr, given: ast.expr) -> ast.expr:
     """The value of an assignment, its numbers typed; `given` is the user's own expression."""
-    names = isinstance(given, (ast.Name, ast.Attribute, ast.Subscript))
-    made = call("assign", value, ast.Constant(True)) if names else call("assign", value)
+    if isinstance(value, (ast.List, ast.Tuple)):
+        value.elts = [
+            assigned(part, part) if isinstance(part, _DISPLAYS) else part for part in value.elts
+        ]
+    new = isinstance(given, (*_DISPLAYS, ast.BinOp))
+    made = call("assign", value) if new else call("assign", value, ast.Constant(True))
     return place(made, given)  # type: ignore[return-value]
 
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from ..ir.build import current
 from . import semantics
-from .constexpr import unwrap
+from .constexpr import constexpr, unwrap
 from .tensor import tensor
 
 _NUMBERS = (bool, int, float)
@@ -39,7 +39,8 @@ def assigned(value: Any, alias: bool = False) -> Any:
     (`b = a`, `b = a.items`), so a list stays the very list it is. Subclasses of int and float (an
     IntEnum), and ints of more than 64 bits, stay Python's.
     """
-    value = value if isinstance(value, tensor) else unwrap(value)
+    while isinstance(value, constexpr):
+        value = value.value
     kind = type(value)
     if kind in _NUMBERS or isinstance(value, np.generic):
         return _scalar(value)
@@ -60,7 +61,7 @@ def _scalar(value: Any) -> Any:
 
 
 def _items(value: Any, build: Any) -> Any:
-    items = [assigned(item) for item in value]
+    items = [assigned(item, alias=True) for item in value]
     return value if all(a is b for a, b in zip(items, value)) else build(items)
 
 
