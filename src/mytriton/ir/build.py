@@ -18,9 +18,8 @@ from typing import Any
 from ..errors import CompileError, CompileTypeError, Where, user_stack
 from .fold import fold
 from .nodes import Const, Function, Op, Operand, Param, Region, Value
-from .ops import REQUIRED, TABLE, Effect, Mismatch, RegionKind, Row
+from .ops import REQUIRED, TABLE, Effect, Mismatch, RegionKind, Row, Types
 from .regions import YIELD
-from .types import Type
 
 Key = tuple[Any, ...]
 
@@ -153,21 +152,35 @@ class Builder:
         Raises CompileTypeError, at the kernel's line, where the row's type rule refuses the
         operands.
         """
-        row = TABLE[name]
-        full = {**row.attrs, **(attrs or {})}
+        return self.make(TABLE[name], operands, attrs or {}, regions)
+
+    def make(
+        self,
+        row: Row,
+        operands: Sequence[Operand],
+        attrs: Mapping[str, Any],
+        regions: tuple[Region, ...] = (),
+    ) -> tuple[Operand, ...]:
+        """`emit`, of an op of the row."""
+        full = {**row.attrs, **attrs} if attrs else row.attrs
         assert full.keys() == row.attrs.keys(), (
-            f"{name}: unknown attributes {full.keys() - row.attrs.keys()}"
+            f"{row.name}: unknown attributes {full.keys() - row.attrs.keys()}"
         )
-        assert REQUIRED not in full.values(), f"{name}: attribute missing of {sorted(full)}"
+        assert REQUIRED not in full.values(), f"{row.name}: attribute missing of {sorted(full)}"
         try:
             types = row.rule([None if v is None else v.ty for v in operands], full, regions)
         except Mismatch as mismatch:
-            raise CompileTypeError(f"{row.symbol or name}: {mismatch}", self.where) from None
-        known = fold(row, operands, full, types[0] if types else None)
+            raise CompileTypeError(f"{row.symbol or row.name}: {mismatch}", self.where) from None
+        known = self._fold(row, operands, full, types)
         if known is not None:
             return (known,)
         self.check_effect_allowed(row)
         return self._place(row, tuple(operands), types, full, regions).results
+
+    def _fold(
+        self, row: Row, operands: Sequence[Operand], attrs: Mapping[str, Any], types: Types
+    ) -> Operand:
+        return fold(row, operands, attrs, types[0]) if types else None
 
     def check_effect_allowed(self, row: Row) -> None:
         """Raises CompileTypeError for an op with an effect, inside the function of a reduction,
@@ -188,8 +201,8 @@ class Builder:
         self,
         row: Row,
         operands: tuple[Operand, ...],
-        types: tuple[Type, ...],
-        attrs: dict[str, Any],
+        types: Types,
+        attrs: Mapping[str, Any],
         regions: tuple[Region, ...],
     ) -> Op:
         """The op, new unless one is available; defaulted attributes are not stored."""
@@ -241,6 +254,24 @@ class Builder:
     def known(self, operand: Operand) -> bool | int | float | None:
         """The value of a scalar that is known while tracing; None where only the run will tell."""
         return operand.value if isinstance(operand, Const) else None
+
+
+class PlainBuilder(Builder):
+    """Makes each op where it is asked for, without folding, value numbering or hoisting."""
+
+    def _fold(
+        self, row: Row, operands: Sequence[Operand], attrs: Mapping[str, Any], types: Types
+    ) -> Operand:
+        return None
+
+    def _value_number(
+        self,
+        row: Row,
+        operands: tuple[Operand, ...],
+        given: Mapping[str, Any],
+        make: Callable[[], Op],
+    ) -> Op:
+        return self._append(make(), self.level)
 
 
 _builder: ContextVar[Builder | None] = ContextVar("builder", default=None)

@@ -23,6 +23,7 @@ from ..errors import describe
 from .nodes import Const, Function, Op, Operand, Param, Region, Value, walk
 from .numeric import canonical
 from .ops import REQUIRED, TABLE, Effect, Mismatch
+from .recursion import Walk, run
 from .text import SSAPrinter
 from .types import ScalarType
 
@@ -69,7 +70,7 @@ class _Check:
         self.bind(function.params, None)
         plain = not function.body.params
         self.need(plain, None, "body", f"the body of {function.name} has params")
-        self.region(function.body, None)
+        run(self.region(function.body, None))
         results = function.body.results
         self.need(not results, None, "body", f"the body of {function.name} yields {results}")
 
@@ -79,18 +80,18 @@ class _Check:
             self.defined.add(param)
         self.scope.update(params)
 
-    def region(self, region: Region, owner: Op | None) -> None:
+    def region(self, region: Region, owner: Op | None) -> Walk[None]:
         """Checks a region; what it defines leaves the scope with it."""
         ends = [op.name == "yield" for op in region.ops]
         last = bool(ends) and ends[-1] and sum(ends) == 1
         self.need(last, owner, "yield", "a region must end in its one yield")
         for op in region.ops:
-            self.op(op)
+            yield self.op(op)
         for op in region.ops:
             self.scope.difference_update(op.results)
         self.scope.difference_update(region.params)
 
-    def op(self, op: Op) -> None:
+    def op(self, op: Op) -> Walk[None]:
         self.row(op)
         self.need(op not in self.defined, op, "definition", "the op stands in two places")
         self.defined.add(op)
@@ -98,7 +99,7 @@ class _Check:
             self.operand(op, operand)
         for region in op.regions:
             self.bind(region.params, op)
-            self.region(region, op)
+            yield self.region(region, op)
         self.types(op)
         self.effects(op)
         self.scope.update(op.results)

@@ -11,12 +11,13 @@ from collections.abc import Iterator
 
 from .nodes import Op, Operand, Param, Region, Value, walk
 from .ops import Effect
+from .recursion import Walk, run
 
 
 def effect(op: Op) -> Effect:
     """The strongest effect of the op and of what its regions contain."""
-    inside = (effect(inner) for region in op.regions for inner in region.ops)
-    return max(inside, default=Effect.PURE) if op.regions else own_effect(op)
+    inside = (own_effect(inner) for region in op.regions for inner in walk(region))
+    return max(inside, default=own_effect(op))
 
 
 def own_effect(op: Op) -> Effect:
@@ -55,12 +56,17 @@ class Effects(dict[Op, Effect]):
     """`effect`, computed once an op: `effects[op]`."""
 
     def __missing__(self, op: Op) -> Effect:
-        own = own_effect(op)
+        run(self._compute(op))
+        return self[op]
+
+    def _compute(self, op: Op) -> Walk[None]:
+        strongest = own_effect(op)
         for region in op.regions:
             for inner in region.ops:
-                own = max(own, self[inner])
-        self[op] = own
-        return own
+                if inner.regions and inner not in self:
+                    yield self._compute(inner)
+                strongest = max(strongest, self[inner] if inner.regions else own_effect(inner))
+        self[op] = strongest
 
 
 def free_values(op: Op) -> list[Value | Param]:

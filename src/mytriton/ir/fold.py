@@ -42,15 +42,13 @@ def constant(value: Any, element: ScalarType) -> Const:
     return Const(canonical(element, value.item() if hasattr(value, "item") else value), element)
 
 
-def fold(
-    row: Row, operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type | None
-) -> Operand:
+def fold(row: Row, operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type) -> Operand:
     """An operand or constant equal to the op's result; None where there is none."""
     if row.element is None:
         special = _STRUCTURAL.get(row.name)
         return special(operands, attrs, ty) if special else None
     constants = [operand for operand in operands if isinstance(operand, Const)]
-    if len(constants) == len(operands) and ty is not None:
+    if len(constants) == len(operands):
         return _evaluate_constants(row.element, constants, element_of(ty))
     return (
         _algebra(row.element, operands, constants, ty)
@@ -70,7 +68,7 @@ def _same_twice(row: Elementwise, operands: Sequence[Operand]) -> Operand:
 
 
 def _algebra(
-    row: Elementwise, operands: Sequence[Operand], constants: Sequence[Const], ty: Type | None
+    row: Elementwise, operands: Sequence[Operand], constants: Sequence[Const], ty: Type
 ) -> Operand:
     """f(x, e) = x, and f(e, x) = x where it commutes, if x already has the result's shape."""
     element = constants[0].ty
@@ -85,7 +83,7 @@ def _algebra(
     return None
 
 
-def _cast(operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type | None) -> Operand:
+def _cast(operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type) -> Operand:
     (value,), target = operands, attrs["to"]
     assert value is not None
     if element_of(value.ty) == target:
@@ -96,7 +94,7 @@ def _cast(operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type | None
     return None
 
 
-def _bitcast(operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type | None) -> Operand:
+def _bitcast(operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type) -> Operand:
     (value,), target = operands, attrs["to"]
     assert value is not None
     if element_of(value.ty) == target:
@@ -108,15 +106,15 @@ def _bitcast(operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type | N
     return None
 
 
-def _unchanged(operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type | None) -> Operand:
+def _unchanged(operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type) -> Operand:
     return operands[0] if operands[0] is not None and operands[0].ty == ty else None
 
 
-def _trans(operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type | None) -> Operand:
+def _trans(operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type) -> Operand:
     return operands[0] if tuple(attrs["order"]) == tuple(range(len(attrs["order"]))) else None
 
 
-def _select(operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type | None) -> Operand:
+def _select(operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type) -> Operand:
     condition, left, right = operands
     if left == right:
         return left if left is not None and left.ty == ty else None

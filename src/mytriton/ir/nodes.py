@@ -14,6 +14,7 @@ from typing import Any
 
 from ..errors import Where
 from .ops import Row
+from .recursion import Walk, run
 from .types import ScalarType, Type
 
 
@@ -121,24 +122,29 @@ class Function:
 
 def walk(region: Region) -> Iterator[Op]:
     """Every op of the region and of the regions inside, each before what it contains."""
-    for op in region.ops:
-        yield op
-        for inner in op.regions:
-            yield from walk(inner)
+    stack = [iter(region.ops)]
+    while stack:
+        for op in stack[-1]:
+            yield op
+            if op.regions:
+                stack += [iter(inner.ops) for inner in reversed(op.regions)]
+                break
+        else:
+            stack.pop()
 
 
 def number(function: Function) -> dict[Value | Param, int]:
     """The SSA number of every op result and region param, in textual order: `%0`, `%1`, …"""
     numbers: dict[Value | Param, int] = {}
 
-    def visit(region: Region) -> None:
+    def visit(region: Region) -> Walk[None]:
         for op in region.ops:
             for inner in op.regions:
                 for param in inner.params:
                     numbers[param] = len(numbers)
-                visit(inner)
+                yield visit(inner)
             for value in op.results:
                 numbers[value] = len(numbers)
 
-    visit(function.body)
+    run(visit(function.body))
     return numbers

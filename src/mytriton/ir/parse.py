@@ -25,6 +25,7 @@ from typing import Any, NoReturn, TypeVar
 from .nodes import Const, Function, Op, Operand, Param, Region, Value
 from .numeric import canonical
 from .ops import TABLE
+from .recursion import Walk, run
 from .regions import YIELD
 from .types import BOOL, BY_IR_NAME, F32, I32, Element, PointerType, ScalarType, Type, VectorType
 
@@ -219,7 +220,7 @@ class _Parser:
             self.fail(f"{name} is defined twice", start)
         self.names[name] = value
 
-    def op(self) -> Op:
+    def op(self) -> Walk[Op]:
         start = self.position
         defines = (
             self.many(lambda: self.word(_VALUE, "a result")) if self.text[start] == "%" else []
@@ -235,7 +236,7 @@ class _Parser:
         for index in range(len(row.region_names)):
             if index and row.region_separator:
                 self.expect(row.region_separator)
-            regions.append(self.region(self.params() if self.accept("(") else ()))
+            regions.append((yield self.region(self.params() if self.accept("(") else ())))
         if len(types) != len(defines):
             self.fail(f"{len(defines)} results of {len(types)} types", start)
         op = Op(row, tuple(operands), tuple(types), attrs, tuple(regions))
@@ -261,14 +262,14 @@ class _Parser:
 
         return tuple(self.many(param, ")"))
 
-    def region(self, params: tuple[Param, ...], end: tuple[Op, ...] = ()) -> Region:
+    def region(self, params: tuple[Param, ...], end: tuple[Op, ...] = ()) -> Walk[Region]:
         """Ops in braces; `end` is what to add after them."""
         self.expect("{")
         ops: list[Op] = []
         while not self.accept("}"):
             if self.position == len(self.text):
                 self.fail("'}' expected")
-            ops.append(self.op())
+            ops.append((yield self.op()))
         return Region(params, (*ops, *end))
 
     def function(self) -> Function:
@@ -284,7 +285,7 @@ class _Parser:
             return made
 
         params = tuple(self.many(param, ")"))
-        return Function(name, params, self.region((), (Op(YIELD, ()),)))
+        return Function(name, params, run(self.region((), (Op(YIELD, ()),))))
 
 
 def _number(text: str) -> bool | int | float:

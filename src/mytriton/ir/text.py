@@ -17,16 +17,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .nodes import Const, Function, Op, Operand, Param, Region, Value, number
 from .numeric import canonical
+from .recursion import Walk, run
 from .types import BOOL, F32, F64, I32, ScalarType, TypeQueries
 
 INDENT = "    "
+MAX_INDENT = 40
+"""Regions deeper than this are indented no further, so that the text grows with the program."""
 EXACT = 8
 """A number of at most this many characters is shown exactly."""
 RESERVED = frozenset(("none", "true", "false", "nan", "inf"))
@@ -87,13 +90,16 @@ class SSAPrinter:
         self.numbers = numbers
         self.show_where = show_where
 
-    def print_ops(self, ops: Sequence[Op]) -> str:
-        """The lines of a list of ops. The empty `yield` that ends a function is not shown."""
+    def print_ops(self, ops: Sequence[Op], depth: int = 0) -> str:
+        """The lines of a list of ops, indented by `depth` steps. The empty `yield` that ends a
+        function is not shown."""
         if self.numbers is None:
             numbers = number(Function("", (), Region((), tuple(ops))))
-            return SSAPrinter(numbers, self.show_where).print_ops(ops)
+            return SSAPrinter(numbers, self.show_where).print_ops(ops, depth)
         end = bool(ops) and ops[-1].name == "yield" and not ops[-1].operands
-        return "\n".join(self._lines(ops[:-1] if end else ops))
+        lines: list[str] = []
+        run(self._write(ops[:-1] if end else ops, depth, lines))
+        return "\n".join(lines)
 
     def operand(self, operand: Operand) -> str:
         if isinstance(operand, Const):
@@ -115,17 +121,19 @@ class SSAPrinter:
             text += f" {attributes_text(op.attrs)}"
         return f"{text} : {', '.join(map(repr, op.types))}" if op.types else text
 
-    def _lines(self, ops: Sequence[Op]) -> Iterator[str]:
+    def _write(self, ops: Sequence[Op], depth: int, lines: list[str]) -> Walk[None]:
+        """Adds the lines of the ops, `depth` steps to the right."""
         for op in ops:
-            lines = [self.head(op)]
+            first = len(lines)
+            indent = INDENT * min(depth, MAX_INDENT)
+            lines.append(indent + self.head(op))
             for place, region in enumerate(op.regions):
                 separator = op.row.region_separator if place else ""
                 lines[-1] += f"{' ' * bool(separator)}{separator}{self._params(region)} {{"
-                lines += [INDENT + line for line in self._lines(region.ops)]
-                lines.append("}")
+                yield self._write(region.ops, depth + 1, lines)
+                lines.append(indent + "}")
             if self.show_where and op.where:
-                lines[0] += f"  # {op.where[0]}"
-            yield from lines
+                lines[first] += f"  # {op.where[0]}"
 
     def _params(self, region: Region) -> str:
         inside = (
@@ -138,6 +146,6 @@ class SSAPrinter:
 def print_function(function: Function, show_where: bool = False) -> str:
     """The text of a function, which `parse` reads back."""
     params = ", ".join(f"{name_text(p.name)}: {p.ty}" for p in function.params)
-    text = SSAPrinter(number(function), show_where).print_ops(function.body.ops)
-    lines = [INDENT + line for line in text.splitlines()]
-    return "\n".join([f"kernel {name_text(function.name)}({params}) {{", *lines, "}"])
+    body = SSAPrinter(number(function), show_where).print_ops(function.body.ops, depth=1)
+    head = f"kernel {name_text(function.name)}({params}) {{"
+    return "\n".join([head, body, "}"] if body else [head, "}"])

@@ -19,14 +19,13 @@ from typing import Any
 from .effects import Effects
 from .nodes import Const, Function, Op, Operand, Param, Region, Value
 from .ops import Effect, Row
-from .text import attribute_text, float_text
+from .recursion import Walk, run
+from .text import MAX_INDENT, attribute_text, float_text
 
-WHOLE = 256
+PRINT_WHOLE_SIZE = 256
 """A tree of at most this many nodes, shared ones counted at each use, is printed whole."""
-TOLD = 6
+INLINE_SIZE = 6
 """A shared subtree of at most this many nodes is repeated rather than named."""
-DEEPEST = 40
-"""Steps of indentation after which the many-line form indents no further."""
 
 
 class Node:
@@ -61,7 +60,8 @@ def node_class(label: str) -> type[Node]:
 def expression_ops(function: Function) -> list[Node]:
     """The effects at the top level of a function, in program order; a new list at each call."""
     view = _View()
-    return [node for node in view.region(function.body) if node.kind != "Yield"]
+    nodes = run(view.region(function.body))
+    return [node for node in nodes if node.kind != "Yield"]
 
 
 def print_trees(nodes: Sequence[Node]) -> str:
@@ -93,16 +93,19 @@ class _View:
         self.effects = Effects()
         self.made: dict[Op | Value | Const | Param, Node] = {}
 
-    def region(self, region: Region) -> tuple[Node, ...]:
+    def region(self, region: Region) -> Walk[tuple[Node, ...]]:
         """The region's effects and its yield."""
         shown = []
         for op in region.ops:
-            node = self.made[op] = self.op(op)
+            regions = []
+            for inner in op.regions:
+                regions.append((yield self.region(inner)))
+            node = self.made[op] = self.op(op, regions)
             if op.name == "yield" or self.effects[op] is Effect.WRITE:
                 shown.append(node)
         return tuple(shown)
 
-    def op(self, op: Op) -> Node:
+    def op(self, op: Op, regions: Sequence[tuple[Node, ...]]) -> Node:
         label, names, fields = _shape(op.row)
         operands = [self.operand(operand) for operand in op.operands]
         fields = dict(fields)
@@ -110,7 +113,7 @@ class _View:
             rest = name.startswith("*")
             fields[name.strip("*")] = tuple(operands[place:]) if rest else operands[place]
         fields.update(op.attrs)
-        fields.update(zip(op.row.region_names, map(self.region, op.regions)))
+        fields.update(zip(op.row.region_names, regions))
         return node_class(label)(fields, op)
 
     def operand(self, operand: Operand) -> Node | None:
@@ -147,7 +150,7 @@ class _Writer:
         self.uses: dict[Node, int] = {}
         for root in roots:
             self._measure(root)
-        self.whole = sum(self.sizes[root] for root in roots) <= WHOLE
+        self.whole = sum(self.sizes[root] for root in roots) <= PRINT_WHOLE_SIZE
         self.names: dict[Node, str] = {}
 
     def _measure(self, root: Node) -> None:
@@ -169,7 +172,7 @@ class _Writer:
             stack.pop()
 
     def _named(self, node: Node) -> bool:
-        return not self.whole and self.uses.get(node, 0) > 1 and self.sizes[node] > TOLD
+        return not self.whole and self.uses.get(node, 0) > 1 and self.sizes[node] > INLINE_SIZE
 
     def flat(self, root: Node) -> str:
         """The tree on one line."""
@@ -177,7 +180,7 @@ class _Writer:
 
     def indented(self, root: Node) -> str:
         """The tree with the fields of all but small nodes on lines of their own."""
-        return self._write(root, lambda node, depth: self.sizes[node] > TOLD)
+        return self._write(root, lambda node, depth: self.sizes[node] > INLINE_SIZE)
 
     def _write(self, root: Node, broken: Any) -> str:
         """Writes from a stack of text and (node, depth) still to come."""
@@ -201,7 +204,7 @@ class _Writer:
 
     def _pieces(self, node: Node, depth: int, broken: bool) -> Iterator[Any]:
         """A node as text and (node, depth) pieces."""
-        line = "\n" + "  " * min(depth, DEEPEST)
+        line = "\n" + "  " * min(depth, MAX_INDENT)
         yield f"{node.kind}("
         for place, (name, value) in enumerate(node.fields.items()):
             yield ("," + line if place else line) if broken else ", " if place else ""
@@ -215,7 +218,7 @@ class _Writer:
         yield line[:-2] + ")" if broken else ")"
 
     def _items(self, items: tuple[Any, ...], depth: int, broken: bool) -> Iterator[Any]:
-        line = "\n" + "  " * min(depth, DEEPEST)
+        line = "\n" + "  " * min(depth, MAX_INDENT)
         yield "("
         for place, item in enumerate(items):
             yield line if broken else ", " if place else ""

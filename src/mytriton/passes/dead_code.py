@@ -1,36 +1,44 @@
-"""Only what some effect needs is left, down to single values that a loop carries.
+"""Dead-code elimination: only what some effect needs is left, down to single carried values.
 
-One idea: being needed spreads from the writes: to operands, through a loop's or branch's result to
+Being needed spreads from the writes: to operands, through a loop's or branch's result to
 what may become it, and round the loop. What it does not reach is left out; a sum that only feeds
 itself is not reached.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ..ir.build import PlainBuilder
 from ..ir.effects import Effects
 from ..ir.nodes import Function, Op, Operand, Param, Region, Value, walk
 from ..ir.ops import Effect
+from ..ir.recursion import Walk
 from .loop_values import controls, incoming, iter_args, keep
-from .rebuild import Copies, pick
+from .rebuild import Rebuild
 
 
 def drop_dead(function: Function) -> Function:
     """The function without what no effect needs. Loops without effects are taken to end."""
-    needed, copies = _Needed(function), Copies()
+    return _DropDead(_Needed(function)).function(function)
 
-    def arrange(region: Region) -> Region:
-        left = [op for op in region.ops if op in needed.live or op.name == "yield"]
-        return copies.region(region, [remade(op) for op in left])
 
-    def remade(op: Op) -> Op:
-        kept = needed.kept(op)
+class _DropDead(Rebuild):
+    def __init__(self, needed: _Needed) -> None:
+        super().__init__({}, PlainBuilder(where=()))
+        self.needed = needed
+
+    def chosen(self, region: Region) -> Sequence[Op]:
+        return [op for op in region.ops[:-1] if op in self.needed.live]
+
+    def with_regions(self, op: Op) -> Walk[Sequence[Operand]]:
+        kept = self.needed.kept(op)
         if len(kept) == len(op.types):
-            return copies.op(op, arrange)
-        made = copies.op(keep(op, kept), arrange)
-        copies.new.update(zip(pick(op.results, kept), made.results))
-        return made
-
-    return copies.function(function, arrange(function.body))
+            same: Sequence[Operand] = yield super().with_regions(op)
+            return same
+        fewer = keep(op, kept)
+        made = dict(zip(kept, (yield self.keep_regions(fewer, self.operands(fewer)))))
+        return [made.get(k) for k in range(len(op.types))]
 
 
 class _Needed:

@@ -20,6 +20,7 @@ from ..ir.build import emit
 from ..ir.effects import free_values
 from ..ir.nodes import Const, Function, Op, Operand, Region, walk
 from ..ir.ops import Effect, RegionKind
+from ..ir.recursion import Walk
 from .rebuild import Rebuild
 from .simplify import trips
 
@@ -40,27 +41,34 @@ class _Hoist(Rebuild):
         self.bounds: dict[int, tuple[Operand, ...]] = {}
         """The bounds of the open loops that loads may leave, by the level of their body."""
 
-    def region(self, op: Op, region: Region) -> Region:
+    def region(self, op: Op, region: Region) -> Walk[Region]:
         level = self.builder.level + 1
         around = self.bounds.pop(level, None)
         counted = op.name == "for" and self.effects[op] is not Effect.WRITE
         if counted and _direction(self.operand(op.operands[2])):
             self.bounds[level] = self.operands(op)[:3]
-        made = super().region(op, region)
+        made: Region = yield super().region(op, region)
         self.bounds.pop(level, None)
         if around is not None:  # a loop that is open, while the op stands outside it
             self.bounds[level] = around
         return made
 
     def op(self, op: Op) -> Sequence[Operand]:
-        operands = self.operands(op)
         if op.name == "load" and self.effects[op] is Effect.READ:
-            return self.load(op, operands)
-        if op.regions and self.effects[op] is Effect.PURE and not _loops(op):
-            used = (*operands, *map(self.operand, free_values(op)))
-            with self.builder.at_level(self.level(used, self.any_loop)):
-                return self.keep(op, operands)
+            return self.load(op, self.operands(op))
         return super().op(op)
+
+    def with_regions(self, op: Op) -> Walk[Sequence[Operand]]:
+        """A reduction, scan or map of values from outside leaves every loop, unless it loops itself
+        and so may take long where the program as written may not run it."""
+        if self.effects[op] is not Effect.PURE or _loops(op):
+            results: Sequence[Operand] = yield super().with_regions(op)
+            return results
+        operands = self.operands(op)
+        used = (*operands, *map(self.operand, free_values(op)))
+        with self.builder.at_level(self.level(used, self.any_loop)):
+            results = yield self.keep_regions(op, operands)
+        return results
 
     def load(self, op: Op, operands: tuple[Operand, ...]) -> Sequence[Operand]:
         here = self.builder.level

@@ -1,6 +1,6 @@
-"""Demand order: each op stands where it is first needed.
+"""Scheduling in demand order: each op stands where it is first needed.
 
-One idea: walk the effects in program order and, before each, emit what it needs that is not there
+Walk the effects in program order and, before each, emit what it needs that is not there
 yet, operands in the order value, pointer, mask of a store, and as they stand elsewhere. So the text
 reads as the kernel's effects with their reasons before them, however the kernel's author happened
 to arrange the lines; what nothing needs is gone. A load that precedes a write in the program
@@ -9,36 +9,46 @@ precedes it here too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from ..ir.effects import Effects, uses
+from ..ir.build import PlainBuilder
+from ..ir.effects import uses
 from ..ir.nodes import Function, Op, Region, Value
 from ..ir.ops import Effect
-from .rebuild import Copies
+from ..ir.recursion import Walk, run
+from .rebuild import Rebuild
 
 
 def order(function: Function) -> Function:
     """The function in demand order, in every region."""
-    orders, copies = _Orders(), Copies()
-
-    def arrange(region: Region) -> Region:
-        return copies.region(region, [copies.op(op, arrange) for op in orders.ops(region)])
-
-    return copies.function(function, arrange(function.body))
+    return _Reorder().function(function)
 
 
-class _Orders:
-    """The order of each region's ops, those of inner regions first, since they demand in it."""
+class _Reorder(Rebuild):
+    """A rebuild in which each region's ops are emitted in demand order, those of inner regions
+    first, since what they use from outside is demanded too."""
 
     def __init__(self) -> None:
-        self.effects = Effects()
-        self.known: dict[Region, list[Op]] = {}
+        super().__init__({}, PlainBuilder(where=()))
+        self.ordered: dict[Region, list[Op]] = {}
         self.outer: dict[Region, list[Value]] = {}
 
-    def ops(self, region: Region) -> list[Op]:
-        if region not in self.known:
-            self.known[region] = _Schedule(region, self).run()
-        return self.known[region]
+    def function(self, function: Function) -> Function:
+        run(self.decide(function.body))
+        return super().function(function)
+
+    def chosen(self, region: Region) -> Sequence[Op]:
+        return self.ordered[region][:-1]
+
+    def decide(self, region: Region) -> Walk[None]:
+        """Orders the region, after those inside."""
+        for op in region.ops:
+            for inner in op.regions:
+                yield self.decide(inner)
+        ops = self.ordered[region] = _Schedule(region, self).run()
+        used = dict.fromkeys(value for op in ops for value in self.demanded(op))
+        inside = set(ops)
+        self.outer[region] = [value for value in used if value.op not in inside]
 
     def demanded(self, op: Op) -> Iterator[Value]:
         """The values that an op needs, then those that its regions take from outside, in order."""
@@ -46,22 +56,13 @@ class _Orders:
         operands = [op.operands[place] for place in places] if places else op.operands
         yield from (operand for operand in operands if isinstance(operand, Value))
         for region in op.regions:
-            yield from self.free(region)
-
-    def free(self, region: Region) -> list[Value]:
-        """The values that a region takes from outside, in order of demand."""
-        if region not in self.outer:
-            ops = self.ops(region)
-            used = dict.fromkeys(value for op in ops for value in self.demanded(op))
-            inside = set(ops)
-            self.outer[region] = [value for value in used if value.op not in inside]
-        return self.outer[region]
+            yield from self.outer[region]
 
 
 class _Schedule:
     """The order of one region's ops; `done` grows in it."""
 
-    def __init__(self, region: Region, orders: _Orders) -> None:
+    def __init__(self, region: Region, orders: _Reorder) -> None:
         self.region = region
         self.orders = orders
         self.here = set(region.ops)

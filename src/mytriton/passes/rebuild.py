@@ -1,11 +1,11 @@
 """Making a function anew: how passes change what is immutable.
 
-One idea: a pass says what becomes of an op and the rest follows: users of a changed op are made
-anew with its replacement, everything else is the very node it was, so a pass that finds nothing to
-do costs one walk and gives back the function it got.
+A pass says what becomes of an op and the rest follows: users of a changed op are made anew with its
+replacement, everything else is the very node it was, so a pass that finds nothing to do costs one
+walk and gives back the function it got.
 
-`Rebuild` emits through a `Builder`, so what a change makes known is folded, shared and hoisted on
-the way. `Copies` leaves every op where it is.
+Ops are emitted through a `Builder`, so what a change makes known is folded, shared and hoisted on
+the way; a `PlainBuilder` leaves every op where it is.
 """
 
 from __future__ import annotations
@@ -16,20 +16,23 @@ from typing import Any
 from ..ir.build import Builder, using
 from ..ir.effects import Effects
 from ..ir.nodes import Function, Op, Operand, Param, Region, Value
+from ..ir.recursion import Walk, run
 
 Results = Sequence[Operand] | None
+Rules = Mapping[str, Callable[[Any, Op, tuple[Operand, ...]], Any]]
+"""By op name. A rule gets the rebuild, the op and its new operands, emits what it likes and returns
+the results; None: the op stays. The rule of an op with regions returns a `Walk` of that."""
 
 
 class Rebuild:
-    """Emits a function again, op by op; `rules` say what to emit in place of an op of that name.
+    """Emits a function again, op by op, with what `rules` say in place of an op of that name.
 
-    A rule gets this object, the op and its new operands, emits what it likes and returns the
-    results; None: the op stays. Region params stay the nodes they are.
+    Region params stay the nodes they are.
     """
 
-    def __init__(self, rules: Mapping[str, Callable[[Any, Op, tuple[Operand, ...]], Results]]):
+    def __init__(self, rules: Rules, builder: Builder | None = None) -> None:
         self.rules = rules
-        self.builder = Builder(where=())
+        self.builder = builder or Builder(where=())
         self.new: dict[Value | Param, Operand] = {}
         self.effects = Effects()
 
@@ -42,40 +45,62 @@ class Rebuild:
 
     def function(self, function: Function) -> Function:
         with using(self.builder):
-            self.ops(function.body)
+            run(self.ops(function.body))
         made = self.builder.ops
         if same(made, function.body.ops[:-1]):
             return function
         body = Region((), (*made, function.body.ops[-1]))
         return Function(function.name, function.params, body)
 
-    def ops(self, region: Region) -> None:
-        """Emits the region's ops, but for its yield, into the open region."""
-        for op in region.ops[:-1]:
-            results = self.op(op)
+    def chosen(self, region: Region) -> Sequence[Op]:
+        """The ops of a region that are emitted again, in their order, but for its yield."""
+        return region.ops[:-1]
+
+    def ops(self, region: Region) -> Walk[None]:
+        """Emits the chosen ops of the region into the open one."""
+        for op in self.chosen(region):
+            self.builder.where = op.where
+            results = (yield self.with_regions(op)) if op.regions else self.op(op)
             for old, new in zip(op.results, results, strict=True):
                 if old is not new:
                     self.new[old] = new
 
     def op(self, op: Op) -> Sequence[Operand]:
+        """The results of an op without regions."""
         operands = self.operands(op)
         rule = self.rules.get(op.name)
-        self.builder.where = op.where
         results = rule(self, op, operands) if rule else None
         return self.keep(op, operands) if results is None else results
 
     def keep(self, op: Op, operands: tuple[Operand, ...]) -> Sequence[Operand]:
-        """The op on its new operands; the op itself where nothing in it changed."""
-        regions = tuple(self.region(op, region) for region in op.regions)
+        """The op without regions on its new operands; the op itself where they are the old."""
+        if same(operands, op.operands):
+            return self.builder.reuse(op)
+        return self.builder.make(op.row, operands, op.attrs)
+
+    def with_regions(self, op: Op) -> Walk[Sequence[Operand]]:
+        """`op`, of one with regions."""
+        operands = self.operands(op)
+        rule = self.rules.get(op.name)
+        results: Results = (yield rule(self, op, operands)) if rule else None
+        if results is None:
+            results = yield self.keep_regions(op, operands)
+        return results or ()
+
+    def keep_regions(self, op: Op, operands: tuple[Operand, ...]) -> Walk[Sequence[Operand]]:
+        """`keep`, of an op with regions."""
+        regions = []
+        for region in op.regions:
+            regions.append((yield self.region(op, region)))
         self.builder.where = op.where
         if same(operands, op.operands) and same(regions, op.regions):
             return self.builder.reuse(op)
-        return self.builder.emit(op.name, operands, dict(op.attrs), regions)
+        return self.builder.make(op.row, operands, op.attrs, tuple(regions))
 
-    def region(self, op: Op, region: Region) -> Region:
+    def region(self, op: Op, region: Region) -> Walk[Region]:
         """A region of the op, emitted as one of its kind."""
         self.builder.open(op.row.region_kind, region.params)
-        self.ops(region)
+        yield self.ops(region)
         results = tuple(map(self.operand, region.results))
         if same(self.builder.ops, region.ops[:-1]) and same(results, region.results):
             self.builder.discard()
@@ -83,10 +108,10 @@ class Rebuild:
         self.builder.where = region.ops[-1].where
         return self.builder.close(results)
 
-    def inline(self, region: Region, arguments: Sequence[Operand]) -> list[Operand]:
+    def inline(self, region: Region, arguments: Sequence[Operand]) -> Walk[list[Operand]]:
         """Emits a region's ops where we stand, for these params; what it yields."""
         self.new.update(zip(region.params, arguments))
-        self.ops(region)
+        yield self.ops(region)
         return [self.operand(result) for result in region.results]
 
 
@@ -99,35 +124,6 @@ def trim(region: Region, params: Sequence[Param], results: Sequence[Operand]) ->
 def pick(items: Sequence[Any], places: Iterable[int]) -> tuple[Any, ...]:
     """The items at these places."""
     return tuple(items[place] for place in places)
-
-
-class Copies:
-    """Old operand → new operand. An op is copied only where something in it has changed."""
-
-    def __init__(self) -> None:
-        self.new: dict[Value | Param, Operand] = {}
-
-    def operand(self, operand: Operand) -> Operand:
-        return self.new.get(operand, operand) if isinstance(operand, (Value, Param)) else operand
-
-    def op(self, op: Op, region: Callable[[Region], Region]) -> Op:
-        """The op on the new operands, its regions made by `region`; itself if nothing changed."""
-        new = self.new
-        operands = tuple(self.operand(v) for v in op.operands) if new else op.operands
-        regions = tuple(region(inner) for inner in op.regions)
-        if same(operands, op.operands) and same(regions, op.regions):
-            return op
-        copy = Op(op.row, operands, op.types, op.attrs, regions, op.where)
-        self.new.update(zip(op.results, copy.results))
-        return copy
-
-    def region(self, region: Region, ops: Sequence[Op]) -> Region:
-        return region if same(ops, region.ops) else Region(region.params, tuple(ops))
-
-    def function(self, function: Function, body: Region) -> Function:
-        if body is function.body:
-            return function
-        return Function(function.name, function.params, body)
 
 
 def same(left: Sequence[object], right: Sequence[object]) -> bool:

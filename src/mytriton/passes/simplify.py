@@ -18,6 +18,7 @@ from ..ir.effects import own_effect
 from ..ir.fold import fold
 from ..ir.nodes import Const, Function, Op, Operand, Region, walk
 from ..ir.ops import Effect
+from ..ir.recursion import Walk, done
 from ..ir.types import PointerType, ScalarType, element_of
 from . import loop_values
 from .algebra import ALGEBRA, constant_of, full, made_by, narrow, shaped
@@ -56,17 +57,26 @@ class Simplify(Rebuild):
 
     def op(self, op: Op) -> Sequence[Operand]:
         results = super().op(op)
-        if self.loaded and self.effects[op] is Effect.WRITE:
-            self.loaded = {}
+        self.forget(op)
         return results
 
-    def region(self, op: Op, region: Region) -> Region:
-        """What was loaded before is known inside, but in a loop that writes, or that may wait for
-        others to write."""
+    def with_regions(self, op: Op) -> Walk[Sequence[Operand]]:
+        results: Sequence[Operand] = yield super().with_regions(op)
+        self.forget(op)
+        return results
+
+    def forget(self, op: Op) -> None:
+        """After an op that writes, nothing is known of memory."""
+        if self.loaded and self.effects[op] is Effect.WRITE:
+            self.loaded = {}
+
+    def region(self, op: Op, region: Region) -> Walk[Region]:
+        """Loads available before a region stay available inside it, except in a loop whose body may
+        write memory or wait for another program to write."""
         before = self.loaded
         again = op.name == "while" or self.effects[op] is Effect.WRITE
         self.loaded = {} if again and op.row.is_loop else dict(before)
-        made = super().region(op, region)
+        made: Region = yield super().region(op, region)
         self.loaded = before
         return made
 
@@ -143,20 +153,20 @@ def _condition(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
     return () if _always(operands[0]) else None
 
 
-# -- branches
+# -- branches and loops
 
 
-def _if(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
+def _if(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Walk[Results]:
     condition, (then, other) = operands[0], op.regions
     if isinstance(condition, Const):
         return ctx.inline(then if condition.value else other, ())
     negated = made_by(condition, "not")
     if negated is not None:
-        turned = Op(op.row, op.operands, op.types, op.attrs, (other, then), op.where)
-        return ctx.keep(turned, negated.operands)
+        swapped = Op(op.row, op.operands, op.types, op.attrs, (other, then), op.where)
+        return ctx.keep_regions(swapped, negated.operands)
     if len(then.ops) == len(other.ops) == 1 and not _pointers(op):
         pairs = zip(map(ctx.operand, then.results), map(ctx.operand, other.results))
-        return [emit("select", condition, left, right) for left, right in pairs]
+        return done([emit("select", condition, left, right) for left, right in pairs])
     return _without_equal(ctx, op)
 
 
@@ -164,27 +174,24 @@ def _pointers(op: Op) -> bool:
     return any(isinstance(element_of(ty), PointerType) for ty in op.types)
 
 
-def _without_equal(ctx: Simplify, op: Op) -> Results:
+def _without_equal(ctx: Simplify, op: Op) -> Walk[Results]:
     """Results that are one and the same value in both branches are that value."""
     sides = [[ctx.operand(result) for result in region.results] for region in op.regions]
     kept = [k for k, (left, right) in enumerate(zip(*sides)) if left != right]
     return _with_results(ctx, op, kept, sides[0])
 
 
-def _with_results(ctx: Simplify, op: Op, kept: Sequence[int], values: Sequence[Operand]) -> Results:
+def _with_results(
+    ctx: Simplify, op: Op, kept: Sequence[int], values: Sequence[Operand]
+) -> Walk[Results]:
     """The op with only the results kept; `values` are what the others (and their iter_args) are."""
     if len(kept) == len(op.types):
         return None
     for k in set(range(len(op.types))) - set(kept):
         ctx.new.update((param, values[k]) for param in loop_values.iter_args(op, k))
     fewer = loop_values.keep(op, kept)
-    merged = list(values)
-    for k, made in zip(kept, ctx.keep(fewer, ctx.operands(fewer))):
-        merged[k] = made
-    return merged
-
-
-# -- loops
+    made = dict(zip(kept, (yield ctx.keep_regions(fewer, ctx.operands(fewer)))))
+    return [made.get(k, value) for k, value in enumerate(values)]
 
 
 def trips(operands: Sequence[Operand]) -> int | None:
@@ -198,31 +205,31 @@ def trips(operands: Sequence[Operand]) -> int | None:
     return None
 
 
-def _for(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
-    (body,), carried = op.regions, operands[3:]
+def _for(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Walk[Results]:
+    (body,), inits = op.regions, operands[3:]
     count = trips(operands)
     if count == 0:
-        return carried
+        return done(inits)
     if count == 1:
-        return ctx.inline(body, (operands[0], *carried))
-    return _without_constant(ctx, op, carried)
+        return ctx.inline(body, (operands[0], *inits))
+    return _without_constant(ctx, op, inits)
 
 
-def _while(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
-    (never,), test = op.regions[0].results, op.regions[0]
-    if isinstance(never, Const) and not never.value and len(test.ops) == 1:
-        return operands
+def _while(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Walk[Results]:
+    (more,), test = op.regions[0].results, op.regions[0]
+    if isinstance(more, Const) and not more.value and len(test.ops) == 1:
+        return done(operands)
     return _without_constant(ctx, op, operands)
 
 
-def _without_constant(ctx: Simplify, op: Op, starts: Sequence[Operand]) -> Results:
-    """A carried value that the body gives back as it was, or as it started, is its start."""
+def _without_constant(ctx: Simplify, op: Op, inits: Sequence[Operand]) -> Walk[Results]:
+    """A carried value that the body yields as it was, or as it started, is its init."""
     kept = []
-    for k, start in enumerate(starts):
+    for k, start in enumerate(inits):
         result = loop_values.yielded(op, k)
         if result is not loop_values.iter_args(op, k)[-1] and ctx.operand(result) != start:
             kept.append(k)
-    return _with_results(ctx, op, kept, starts)
+    return _with_results(ctx, op, kept, inits)
 
 
 RULES = dict.fromkeys(ALGEBRA, _value) | {

@@ -95,7 +95,7 @@ class EagerBuilder(Builder):
         row: Row,
         operands: tuple[Operand, ...],
         types: tuple[Type, ...],
-        attrs: dict[str, Any],
+        attrs: Mapping[str, Any],
         regions: tuple[Region, ...],
     ) -> Op:
         if self.recording:
