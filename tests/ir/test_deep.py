@@ -94,13 +94,13 @@ def everything(function: Function) -> Iterator[str]:
 
 @pytest.mark.parametrize(("make", "count"), [(arms, 1500), (nested, 1500), (chain, 5000)])
 def test_deep_programs_pass_through_everything(make: object, count: int) -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     function = make(count)  # type: ignore[operator]
-    steps = {"make": time.perf_counter() - begin}
+    steps = {"make": time.process_time() - begin}
     for step in everything(function):
-        steps[step] = time.perf_counter() - begin - sum(steps.values())
+        steps[step] = time.process_time() - begin - sum(steps.values())
     assert max(steps.values()) < 5, steps
-    assert sum(steps.values()) < 20, steps
+    assert sum(steps.values()) < 15, steps
 
 
 def test_the_arms_mean_what_they_say() -> None:
