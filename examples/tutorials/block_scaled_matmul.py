@@ -1,6 +1,6 @@
 """A product of microscaled matrices: 8-bit floats, with one power of two for each 32 of them.
 
-    python -m mytriton run examples/tutorials/block_scaled_matmul.py
+python -m mytriton run examples/tutorials/block_scaled_matmul.py
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Dropout that stores no mask: the same random numbers are drawn again from seed and position.
 
-    python -m mytriton run examples/tutorials/dropout.py
+python -m mytriton run examples/tutorials/dropout.py
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Functions of libdevice, CUDA's library of elementary functions, in a kernel.
 
-    python -m mytriton run examples/tutorials/extern_functions.py
+python -m mytriton run examples/tutorials/extern_functions.py
 """
 
 import torch

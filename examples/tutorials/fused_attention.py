@@ -1,6 +1,6 @@
 """Attention that never holds the matrix of scores: an online softmax over blocks of keys.
 
-    python -m mytriton run examples/tutorials/fused_attention.py
+python -m mytriton run examples/tutorials/fused_attention.py
 """
 
 import torch

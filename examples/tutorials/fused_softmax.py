@@ -1,6 +1,6 @@
 """Softmax of rows that are read once: a reduction within a block, programs that take many rows.
 
-    python -m mytriton run examples/tutorials/fused_softmax.py
+python -m mytriton run examples/tutorials/fused_softmax.py
 """
 
 import torch

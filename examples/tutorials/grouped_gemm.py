@@ -1,6 +1,6 @@
 """Many products of different sizes in one launch: addresses and sizes come from memory.
 
-    python -m mytriton run examples/tutorials/grouped_gemm.py
+python -m mytriton run examples/tutorials/grouped_gemm.py
 """
 
 import torch
@@ -41,7 +41,9 @@ def grouped_kernel(
                 a_mask = (rows[:, None] < M) & (k + inner[None, :] < K)
                 b_mask = (k + inner[:, None] < K) & (columns[None, :] < N)
                 a = tl.load(a_ptr + rows[:, None] * lda + k + inner[None, :], a_mask, other=0.0)
-                b = tl.load(b_ptr + (k + inner[:, None]) * ldb + columns[None, :], b_mask, other=0.0)
+                b = tl.load(
+                    b_ptr + (k + inner[:, None]) * ldb + columns[None, :], b_mask, other=0.0
+                )
                 total += tl.dot(a, b)
             c_mask = (rows[:, None] < M) & (columns[None, :] < N)
             c_ptrs = c_ptr + rows[:, None] * ldc + columns[None, :]

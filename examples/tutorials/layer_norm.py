@@ -1,6 +1,6 @@
 """Layer normalisation for training: a forward and a backward kernel, and sums under a lock.
 
-    python -m mytriton run examples/tutorials/layer_norm.py
+python -m mytriton run examples/tutorials/layer_norm.py
 """
 
 import torch

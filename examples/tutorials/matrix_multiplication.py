@@ -1,6 +1,6 @@
 """A matrix product with a fused activation: tiles, program order for the cache, autotuning.
 
-    python -m mytriton run examples/tutorials/matrix_multiplication.py
+python -m mytriton run examples/tutorials/matrix_multiplication.py
 """
 
 import torch
@@ -64,9 +64,9 @@ def matmul_kernel(
 def matmul(a: torch.Tensor, b: torch.Tensor, activation: str = "") -> torch.Tensor:
     (M, K), (_, N) = a.shape, b.shape
     c = torch.empty((M, N), device=a.device, dtype=torch.float16)
-    matmul_kernel[lambda meta: (triton.cdiv(M, meta["BLOCK_M"]) * triton.cdiv(N, meta["BLOCK_N"]),)](
-        a, b, c, M, N, K, *a.stride(), *b.stride(), *c.stride(), ACTIVATION=activation
-    )
+    matmul_kernel[
+        lambda meta: (triton.cdiv(M, meta["BLOCK_M"]) * triton.cdiv(N, meta["BLOCK_N"]),)
+    ](a, b, c, M, N, K, *a.stride(), *b.stride(), *c.stride(), ACTIVATION=activation)
     return c
 
 
@@ -77,9 +77,7 @@ def main() -> None:
     expected = a.float() @ b.float()
     torch.testing.assert_close(matmul(a, b).float(), expected, atol=1e-2, rtol=0)
     fused = matmul(a, b, activation="leaky_relu").float()
-    torch.testing.assert_close(
-        fused, torch.nn.functional.leaky_relu(expected), atol=1e-2, rtol=0
-    )
+    torch.testing.assert_close(fused, torch.nn.functional.leaky_relu(expected), atol=1e-2, rtol=0)
     print(f"matmul {tuple(a.shape)} @ {tuple(b.shape)} on {DEVICE}: agrees with torch")
     print(f"chosen: {matmul_kernel.best_config}")
 

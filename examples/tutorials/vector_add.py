@@ -1,6 +1,6 @@
 """Adding two vectors: programs, blocks, masks, and a benchmark beside PyTorch.
 
-    python -m mytriton run examples/tutorials/vector_add.py [--benchmark]
+python -m mytriton run examples/tutorials/vector_add.py [--benchmark]
 """
 
 import sys
