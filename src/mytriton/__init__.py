@@ -1,5 +1,8 @@
 """What `import mytriton as triton` gives: kernels, their launch, and the host's small helpers."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from . import language
 from .errors import CompileError, KernelError, KernelFault, OutOfResources
 from .runtime.arguments import TensorWrapper, reinterpret
@@ -15,7 +18,9 @@ from .runtime.host_functions import (
 )
 from .runtime.jit import JITFunction, KernelInterface, jit
 from .runtime.target import set_target, target
-from .tools import testing
+
+if TYPE_CHECKING:
+    from .tools import testing
 
 __version__ = "0.1.0"
 
@@ -47,3 +52,10 @@ __all__ = [
 
 # Triton's library functions are themselves kernels, so its modules hold `jit`.
 vars(language.standard)["jit"] = vars(language.random)["jit"] = jit
+
+
+def __getattr__(name: str) -> Any:
+    """`triton.testing`, which is loaded when it is first asked for."""
+    if name == "testing":
+        return import_module("mytriton.tools.testing")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
