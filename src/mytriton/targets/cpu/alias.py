@@ -14,6 +14,7 @@ from ...ir.nodes import Function, Op, Operand
 from ...ir.types import shape_of
 from ...passes.dependence import Dependence, MemoryEffect
 from ...passes.injectivity import LaneForms, injectivity
+from .lowering import Lowerings
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +23,6 @@ class Access:
 
     effect: MemoryEffect
     pointer: Operand = None
-    scalar: bool = False
 
     @property
     def writes(self) -> bool:
@@ -34,32 +34,29 @@ class Access:
 class Aliases:
     """Answers for one function; `overlap`: distinct parameters may share memory."""
 
-    def __init__(self, function: Function, overlap: bool) -> None:
+    def __init__(self, function: Function, overlap: bool, lowerings: Lowerings) -> None:
         self.function = function
         self.overlap = overlap
+        self.lowerings = lowerings
         self.dependence = Dependence(function, overlap)
-        self._found: dict[tuple[Op, bool], Access | None] = {}
+        self._found: dict[Op, Access | None] = {}
 
     @cached_property
     def forms(self) -> LaneForms:
         return injectivity(self.function)
 
-    def of(self, op: Op, scalar: bool = False) -> Access | None:
+    def of(self, op: Op) -> Access | None:
         """The access of an op, regions included; None for an op that touches nothing."""
-        key = (op, scalar)
-        if key not in self._found:
+        if op not in self._found:
             effect = self.dependence.of(op)
             single = accesses_memory(op) and not must_see_memory(op)
             pointer = op.operands[0] if single else None
-            self._found[key] = Access(effect, pointer, scalar) if effect else None
-        return self._found[key]
+            self._found[op] = Access(effect, pointer) if effect else None
+        return self._found[op]
 
-    def clash(self, one: Access | None, two: Access | None) -> bool:
-        """Whether the order of two accesses matters, whichever comes first."""
-        if one is None or two is None:
-            return False
-        order, pair = self.dependence.must_follow, (one.effect, two.effect)
-        return order(*pair) or order(*pair[::-1])
+    def must_follow(self, first: Access, second: Access) -> bool:
+        """Whether the later of two accesses of the program must not come before the first."""
+        return self.dependence.must_follow(first.effect, second.effect)
 
     def same_place(self, one: Access | None, two: Access | None, shape: tuple[int, ...]) -> bool:
         """Whether two accesses of a loop over a shape touch one place at an index, and no index

@@ -17,12 +17,12 @@ from ...ir.types import Element, ScalarType, element_of, shape_of
 from . import access, rows
 from .casts import decode, encode
 from .code import Reg
+from .lowering import Index, RootEmission
 from .nest import Nest, Pointer
-from .region import SCALARS, FunctionEmitter
-from .schedule import Sink
-from .sinks import PERFORM, PREPARE
+from .plan import Root
+from .pointwise import evaluate, fit, unit_of
+from .region import FunctionEmitter
 from .types import SIZES, memory
-from .virtual import Index, evaluate, fit, unit_of
 
 INSTRUCTIONS = {"add": "add", "and": "and", "or": "or", "xor": "xor", "xchg": "xchg"}
 ENDS = {("max", "i"): "max", ("min", "i"): "min", ("max", "u"): "umax", ("min", "u"): "umin"}
@@ -150,11 +150,11 @@ def scalar_atomic(emitter: FunctionEmitter, nest: Nest, op: Op) -> None:
     emitter.writer.scalars[op.results[0]] = Reg(old.text, old.type)
 
 
-def _prepare(nest: Nest, sink: Sink, index: Index) -> list[Any]:
-    assert sink.op is not None
+def _prepare(nest: Nest, root: Root, index: Index) -> list[Any]:
+    assert root.op is not None
     return [
         None if operand is None else evaluate(nest, operand, fit(operand, index))
-        for operand in sink.op.operands
+        for operand in root.op.operands
     ]
 
 
@@ -165,8 +165,8 @@ def _only(nest: Nest, form: Any) -> Reg:
     return nest.extract(nest.wide(form), 0)
 
 
-def _perform(nest: Nest, sink: Sink, index: Index, forms: list[Any]) -> None:
-    op = sink.op
+def _perform(nest: Nest, root: Root, index: Index, forms: list[Any]) -> None:
+    op = root.op
     assert op is not None
     values, mask = _parts(op)
     element = element_of(values[0].ty)
@@ -189,7 +189,4 @@ def _perform(nest: Nest, sink: Sink, index: Index, forms: list[Any]) -> None:
         access.keep(nest, home.address, home.element, offset, value)
 
 
-for _name in ("atomic", "atomic_cas"):
-    SCALARS[_name] = scalar_atomic
-    PREPARE[_name] = _prepare
-    PERFORM[_name] = _perform
+ATOMIC = RootEmission(_prepare, _perform)

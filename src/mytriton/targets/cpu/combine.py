@@ -9,22 +9,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...ir.effects import own_effect
 from ...ir.fold import extreme
 from ...ir.nodes import Const, Op, Operand, Param, Region, Value
+from ...ir.ops import Effect
 from ...ir.types import ScalarType, element_of
 from . import rows
 from .code import Reg, const
+from .lowering import Lowerings
 from .nest import Form, Nest
 from .operands import scalar_at
 from .types import register
-from .virtual import EMITTERS
 
 
-def straight(region: Region) -> bool:
+def straight(lowerings: Lowerings, region: Region) -> bool:
     """Whether the region has no control flow and touches nothing."""
     return all(
-        (op.name in EMITTERS and op.name != "load") or op.row.element is not None
-        for op in region.ops[:-1]
+        lowerings.is_pointwise(op) and own_effect(op) is Effect.PURE for op in region.ops[:-1]
     )
 
 
@@ -45,7 +46,7 @@ def apply(nest: Nest, region: Region, arguments: Sequence[Form]) -> list[Form]:
 
 
 def _emit(nest: Nest, op: Op, forms: list[Any]) -> Form:
-    emitter = EMITTERS.get(op.name)
+    emitter = nest.writer.lowerings.get(op).value
     if emitter is not None:
         return emitter(nest, op.results[0], (), forms)
     element = op.row.element

@@ -8,6 +8,7 @@ one turn to the next.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...ir.effects import may_spin
@@ -16,7 +17,7 @@ from ...ir.types import element_of, shape_of
 from . import affine
 from .code import Code, Reg, const
 from .nest import Home, Nest
-from .region import WHOLE, FunctionEmitter
+from .region import FunctionEmitter
 from .types import register
 from .waiting import WAIT
 
@@ -56,7 +57,7 @@ def _carried(
 
 
 def _spare_homes(
-    emitter: FunctionEmitter, carried: list[Carried], in_place: dict[int, bool]
+    emitter: FunctionEmitter, carried: list[Carried], in_place: Mapping[int, bool]
 ) -> None:
     """A second home for the blocks that cannot be overwritten in place."""
     for number, one in enumerate(carried):
@@ -99,7 +100,7 @@ def _body(
     carried: list[Carried],
 ) -> None:
     """A loop's body region, ending with what the next turn starts from."""
-    schedule = emitter.plan(region, params)
+    schedule = emitter.plan(region)
     _spare_homes(emitter, carried, schedule.in_place)
     _bind(emitter, carried, params)
     slots = {}
@@ -269,6 +270,3 @@ def if_else(emitter: FunctionEmitter, code: Code, op: Op) -> None:
             name = fresh(emitter.writer.hint(value))
             code.add(f"%{name} = phi {type_} {ways}")
             emitter.writer.scalars[value] = Reg(f"%{name}", type_)
-
-
-WHOLE.update({"for": for_loop, "while": while_loop, "if": if_else})

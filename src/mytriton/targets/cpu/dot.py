@@ -18,7 +18,7 @@ from .code import Code, Reg, const
 from .loops import Stitch, stitch
 from .nest import ZERO, Home, Nest
 from .operands import named, shape_at
-from .region import WHOLE, FunctionEmitter
+from .region import FunctionEmitter
 from .sums import Sums
 from .types import SIZES, arena, full
 
@@ -206,6 +206,3 @@ def emit_dot(emitter: FunctionEmitter, code: Code, op: Op) -> None:
 def _slice(nest: Nest, home: Home, batch: Reg, size: int) -> Home:
     spot = affine.mul_scalars(nest, batch, const("i64", size))
     return Home(access.at(nest, home.address, spot, arena(home.element)), home.element, home.shape)
-
-
-WHOLE["dot"] = emit_dot

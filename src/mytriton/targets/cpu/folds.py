@@ -11,7 +11,7 @@ inside, a reduction takes the axis in vectors and combines neighbours, which kee
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,15 +20,17 @@ from ...ir.types import element_of, shape_of
 from . import access, affine
 from .code import Code, Reg, const
 from .combine import apply, straight
-from .loops import GroupEmitter, Stitch, stitch
+from .loops import NestEmitter, Stitch, stitch
+from .lowering import Index, RootEmission
 from .nest import Form, Home, Nest, Run
 from .operands import named, present, shape_at
-from .region import WHOLE, FunctionEmitter
-from .schedule import Group, Sink
-from .sinks import PERFORM, PREPARE
+from .plan import LoopNest, Root
+from .region import FunctionEmitter
+from .roots import Custom
 from .sums import Sums
 from .types import SIZES, arena, full
-from .virtual import Index
+
+Perform = Callable[[Nest, Root, Index, list[Any]], None]
 
 
 @dataclass(eq=False)
@@ -44,22 +46,23 @@ def split_at(shape: tuple[int, ...], axis: int) -> Axis:
     return Axis(math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :]))
 
 
-@dataclass(eq=False)
-class Work(Sink):
-    """A sink that does something along an axis at each (outer, inner) index."""
+@dataclass(frozen=True, eq=False)
+class Work(Custom):
+    """A root that does something along an axis at each (outer, inner) index."""
 
     emitter: Any = None
     axis_of: Axis = field(default_factory=lambda: Axis(1, 1, 1))
 
 
 def run_along(
-    emitter: FunctionEmitter, code: Code, op: Op, kind: str, axis: Axis, one: bool
+    emitter: FunctionEmitter, code: Code, op: Op, perform: Perform, axis: Axis, one: bool
 ) -> None:
-    """A nest over (outer, inner) whose body is the sink of this kind."""
+    """A nest over (outer, inner) that does one thing at each index."""
     shape = (axis.outer, axis.inner)
-    sink = Work(kind, op, (), shape, emitter=emitter, axis_of=axis)
-    group = Group(shape, single=one or axis.inner == 1, sinks=[sink], cost=100)
-    GroupEmitter(emitter.writer, code, group, emitter.places).emit()
+    emission = RootEmission(_nothing, perform)
+    root = Work("along", op, (), shape, emission=emission, emitter=emitter, axis_of=axis)
+    loops = LoopNest(shape, (root,), single=one or axis.inner == 1, cost=100)
+    NestEmitter(emitter.writer, code, loops, emitter.places).emit()
 
 
 def offset(nest: Nest, axis: Axis, index: Index, place: Form) -> Form:
@@ -81,7 +84,7 @@ def fetch_all(nest: Nest, op: Op, place: Form) -> list[Reg]:
 
 def combine(work: Work, nest: Nest, region: Region, forms: Sequence[Form]) -> list[Reg]:
     """The region on vectors, or lane by lane where it has control flow."""
-    if straight(region):
+    if straight(nest.writer.lowerings, region):
         return [nest.wide(form) for form in apply(nest, region, forms)]
     scalars = [nest.extract(nest.wide(form), 0) for form in forms]
     results = run_region(work.emitter, nest, region, scalars)
@@ -141,27 +144,27 @@ def _first(work: Work, nest: Nest, index: Index, reverse: bool) -> tuple[Form, S
     return spot, Sums(op, names, [reg.type for reg in starts], nest.lanes, starts)
 
 
-def _scan(nest: Nest, sink: Sink, index: Index, forms: list[Any]) -> None:
-    assert isinstance(sink, Work) and sink.op is not None
-    reverse = bool(sink.op.attribute("reverse"))
-    spot, carry = _first(sink, nest, index, reverse)
-    keep_all(nest, sink.op, spot, carry.starts)
-    if sink.axis_of.extent > 1:
-        loop_from_one(sink, nest, index, carry, reverse, True)
+def _scan(nest: Nest, root: Root, index: Index, forms: list[Any]) -> None:
+    assert isinstance(root, Work) and root.op is not None
+    reverse = bool(root.op.attribute("reverse"))
+    spot, carry = _first(root, nest, index, reverse)
+    keep_all(nest, root.op, spot, carry.starts)
+    if root.axis_of.extent > 1:
+        loop_from_one(root, nest, index, carry, reverse, True)
 
 
-def _fold(nest: Nest, sink: Sink, index: Index, forms: list[Any]) -> None:
-    assert isinstance(sink, Work) and sink.op is not None
-    chunk = _chunk(sink, nest)
+def _fold(nest: Nest, root: Root, index: Index, forms: list[Any]) -> None:
+    assert isinstance(root, Work) and root.op is not None
+    chunk = _chunk(root, nest)
     if chunk > 1:
-        totals = _fold_vectors(sink, nest, index, chunk)
+        totals = _fold_vectors(root, nest, index, chunk)
     else:
-        _, carry = _first(sink, nest, index, False)
+        _, carry = _first(root, nest, index, False)
         carry.totals = carry.starts
-        if sink.axis_of.extent > 1:
-            loop_from_one(sink, nest, index, carry, False, False)
+        if root.axis_of.extent > 1:
+            loop_from_one(root, nest, index, carry, False, False)
         totals = carry.totals
-    _put(sink, nest, index, totals)
+    _put(root, nest, index, totals)
 
 
 def _put(work: Work, nest: Nest, index: Index, totals: Sequence[Reg]) -> None:
@@ -184,7 +187,7 @@ def _chunk(work: Work, nest: Nest) -> int:
     """How many neighbours along the axis are combined as one vector; 1: none."""
     axis, op = work.axis_of, work.op
     assert op is not None
-    if axis.inner > 1 or not straight(op.regions[0]):
+    if axis.inner > 1 or not straight(nest.writer.lowerings, op.regions[0]):
         return 1
     size = max(element_of(present(operand).ty).itemsize for operand in op.operands)
     chunk = 4 * nest.writer.host.vector_bytes // max(size, 4)
@@ -275,20 +278,20 @@ def _every_other(nest: Nest, value: Reg, width: int, first: int) -> Reg:
     return nest.put(value.level, "half", text, value.type, width)
 
 
-def _map(nest: Nest, sink: Sink, index: Index, forms: list[Any]) -> None:
+def _map(nest: Nest, root: Root, index: Index, forms: list[Any]) -> None:
     """One element: the region with its control flow."""
-    assert isinstance(sink, Work) and sink.op is not None
-    op = sink.op
+    assert isinstance(root, Work) and root.op is not None
+    op = root.op
     scalars = []
     for operand in op.operands:
         assert operand is not None
         home = None if isinstance(operand, Const) else nest.writer.homes.get(operand)
         if home is None:
-            scalars.append(sink.emitter.register(Nest(nest.writer, [nest.codes[-1]]), operand))
+            scalars.append(root.emitter.register(Nest(nest.writer, [nest.codes[-1]]), operand))
             continue
         reg = access.fetch_at(nest, home, _stretched(nest, home, op, index))
         scalars.append(nest.extract(nest.wide(reg), 0))
-    results = run_region(sink.emitter, nest, op.regions[0], scalars)
+    results = run_region(root.emitter, nest, op.regions[0], scalars)
     keep_all(nest, op, index[0], results)
 
 
@@ -309,32 +312,28 @@ def _stretched(nest: Nest, home: Home, op: Op, index: Index) -> Form:
     return total
 
 
-def _nothing(nest: Nest, sink: Sink, index: Index) -> list[Any]:
+def _nothing(nest: Nest, root: Root, index: Index) -> list[Any]:
     return []
 
 
 def emit_fold(emitter: FunctionEmitter, code: Code, op: Op) -> None:
-    _along(emitter, code, op, "fold")
+    _along(emitter, code, op, _fold)
 
 
 def emit_scan(emitter: FunctionEmitter, code: Code, op: Op) -> None:
-    _along(emitter, code, op, "scan")
+    _along(emitter, code, op, _scan)
 
 
-def _along(emitter: FunctionEmitter, code: Code, op: Op, kind: str) -> None:
+def _along(emitter: FunctionEmitter, code: Code, op: Op, perform: Perform) -> None:
     axis = split_at(shape_at(op, 0), op.attrs["axis"])
     for result in op.results:
         if shape_of(result.ty):
             emitter.place_of(result)
-    run_along(emitter, code, op, kind, axis, not straight(op.regions[0]))
+    one = not straight(emitter.writer.lowerings, op.regions[0])
+    run_along(emitter, code, op, perform, axis, one)
 
 
 def emit_map(emitter: FunctionEmitter, code: Code, op: Op) -> None:
     for result in op.results:
         emitter.place_of(result)
-    run_along(emitter, code, op, "map", Axis(math.prod(shape_of(op.types[0])), 1, 1), True)
-
-
-PREPARE.update(dict.fromkeys(("fold", "scan", "map"), _nothing))
-PERFORM.update({"fold": _fold, "scan": _scan, "map": _map})
-WHOLE.update({"reduce": emit_fold, "scan": emit_scan, "map": emit_map})
+    run_along(emitter, code, op, _map, Axis(math.prod(shape_of(op.types[0])), 1, 1), True)

@@ -1,6 +1,6 @@
-"""A group of sinks as a loop nest in LLVM text.
+"""A loop nest of the plan as LLVM text.
 
-One idea: the body of the lane loop is made in up to three versions from the same sinks. The full
+One idea: the body of the lane loop is made in up to three versions from the same roots. The full
 one takes masks to be true and runs up to the lane where one is not; the masked one does the rest;
 and where addresses were taken to be contiguous and turn out not to be, a plain one does the whole
 row with gathers.
@@ -17,8 +17,8 @@ from ...ir.nodes import Param, Value
 from ...ir.types import element_of
 from .code import Code, Reg, const
 from .nest import ZERO, Form, Home, Nest, Run, Version, Writer
-from .schedule import Group
-from .sinks import finish_sums, make_sinks
+from .plan import LoopNest, Root
+from .roots import finish_sums, make_roots
 from .sums import Sums, narrow, sums_of
 from .types import SIZES, register
 
@@ -37,7 +37,7 @@ class Shape:
     """The width of the others: one register."""
 
 
-def shape_nest(group: Group, vector_bytes: int) -> Shape:
+def shape_nest(group: LoopNest, vector_bytes: int) -> Shape:
     """Chooses the lane axis (the last that is long) and the width."""
     extents = group.shape
     long = [axis for axis, extent in enumerate(extents) if extent > 1]
@@ -48,37 +48,42 @@ def shape_nest(group: Group, vector_bytes: int) -> Shape:
     return Shape(extents, outer, lane, inner, lanes, base)
 
 
-def widths(group: Group, extent: int, vector_bytes: int) -> tuple[int, int]:
+def widths(group: LoopNest, extent: int, vector_bytes: int) -> tuple[int, int]:
     """Lanes of the full version (several registers of the widest element where the body is short,
     so that additions overlap) and of the others (one register); powers of two.
     """
-    values = [v for sink in group.sinks for v in sink.values if v is not None]
+    values = [v for root in group.roots for v in root.values if v is not None]
     values += [v for v in group.values if v.op.name == "load"]
     elements = [element_of(v.ty) for v in values if element_of(v.ty).kind != "p"]
     size = max((SIZES[register(element)] for element in elements), default=4)
     base = vector_bytes // size
     while base >= 2 * extent:
         base //= 2
-    reduces = any(sink.kind == "reduce" for sink in group.sinks)
+    reduces = any(root.kind == "reduce" for root in group.roots)
     wanted = 4 if reduces and group.cost <= 12 else 2 if group.cost <= 24 else 1
     while wanted > 1 and base * wanted > extent:
         wanted //= 2
     return base * wanted, base
 
 
-class GroupEmitter:
-    """Emits one group into the code around it."""
+class NestEmitter:
+    """Emits one loop nest into the code around it."""
 
     def __init__(
-        self, writer: Writer, code: Code, group: Group, places: Mapping[Value | Param, Home]
+        self,
+        writer: Writer,
+        code: Code,
+        loops: LoopNest,
+        places: Mapping[Value | Param, Home],
+        targets: Mapping[Root, Home] | None = None,
     ) -> None:
         self.writer = writer
-        self.group = group
-        self.shape = shape_nest(group, writer.host.vector_bytes)
-        self.nest = Nest(writer, [code], self.shape.base, group.shape[self.shape.lane])
-        self.parts: list[Form] = [ZERO] * len(group.shape)
-        self.nest.extent = group.shape[self.shape.lane]
+        self.roots = loops.roots
+        self.shape = shape_nest(loops, writer.host.vector_bytes)
+        self.nest = Nest(writer, [code], self.shape.base, loops.shape[self.shape.lane])
+        self.parts: list[Form] = [ZERO] * len(loops.shape)
         self.nest.places = places
+        self.nest.targets = targets or {}
         self.headers: list[tuple[str, str, int]] = []
 
     def emit(self) -> None:
@@ -136,10 +141,10 @@ class GroupEmitter:
             ends = nest.wide(const("i32", nest.extent))
             position = nest.wide(Run(const("i32", 0), const("i32", 1)))
             version.valid = nest.inst("valid", "icmp ult", [position, ends], "i1")
-        sums = sums_of(nest, self.group)
+        sums = sums_of(nest, self.roots)
         if shape.inner is not None:
             self.parts[shape.inner] = self.open_loop(shape.extents[shape.inner])
-        make_sinks(nest, self.group, tuple(self.parts), sums)
+        make_roots(nest, self.roots, tuple(self.parts), sums)
         if shape.inner is not None:
             self.close_inner(sums)
         if once:  # at lane 0 what varies with the lane looks as if it did not
@@ -211,10 +216,10 @@ class GroupEmitter:
         to those.
         """
         nest, extent = self.nest, const("i64", self.nest.extent)
-        ends = [sink.limits for sink in self.group.sinks]
-        if full is None or not all(
-            sink.kind == "store" and sink.limits for sink in self.group.sinks
-        ):
+        bounds = self.nest.store_bounds
+        ends = [bounds.get(root, ()) for root in self.roots]
+        stores = all(root.kind == "store" for root in self.roots)
+        if full is None or not stores or not all(ends):
             return extent
         end = const("i64", 0)
         for limits in ends:

@@ -1,4 +1,4 @@
-"""Loads, and masks that need not be masks: where a mask is sure to be true, and up to where.
+"""Masks that need not be masks: where a mask is sure to be true, and up to where.
 
 One idea: a mask such as `offs < n` on a run is a number, how many lanes of the row are in range.
 The full version of the lane loop runs to the least of these numbers without any mask; the masked
@@ -7,16 +7,14 @@ version does the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from ...ir.nodes import Operand, Value
-from ...ir.types import element_of, shape_of
+from ...ir.types import shape_of
 from . import affine
-from .access import both, classify, load
+from .access import both
 from .code import Reg, const
-from .nest import TRUE, Form, Nest, Pointer, Run
-from .virtual import EMITTERS, Index, evaluate, fit, routes, unit_of
+from .lowering import Index
+from .nest import TRUE, Nest, Run
+from .pointwise import evaluate, fit, routes
 
 
 def mask_at(nest: Nest, mask: Operand, index: Index, varies: bool) -> Reg | None:
@@ -36,28 +34,11 @@ def _plain(nest: Nest, mask: Operand, index: Index) -> Reg | None:
     return None if form.constant is True else form
 
 
-def _load(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
-    pointer, mask, other = forms[0], value.op.operands[1], value.op.operands[2]
-    if isinstance(pointer, Reg):
-        pointer = Pointer(pointer, None, unit_of(value.op.operands[0]))
-    varies = classify(nest, pointer) != "one"
-    found, rest = mask_at(nest, mask, index, varies), None
-    if found is not None and other is not None:
-        rest = evaluate(nest, other, fit(other, index))
-    nest.loads = "load volatile" if value.op.attribute("volatile") else "load"
-    result = load(nest, pointer, element_of(value.ty), found, rest)
-    nest.loads = "load"
-    return result
-
-
-EMITTERS["load"] = _load
-
-
 def _assumed(nest: Nest, mask: Operand, index: Index) -> Reg | None:
     if isinstance(mask, Value) and mask not in nest.writer.homes:
-        parts = _PARTS.get(mask.op.name)
-        if parts is not None and shape_of(mask.ty):
-            return parts(nest, mask, index)
+        part = nest.writer.lowerings.get(mask.op).mask_part
+        if part is not None and shape_of(mask.ty):
+            return part(nest, mask, index)
     form = _plain(nest, mask, index)
     if form is None:
         return None
@@ -70,7 +51,7 @@ def _assumed(nest: Nest, mask: Operand, index: Index) -> Reg | None:
     return form
 
 
-def _through(nest: Nest, mask: Value, index: Index) -> Reg | None:
+def through(nest: Nest, mask: Value, index: Index) -> Reg | None:
     """A change of shape: the mask of the operand, at the operand's index."""
     wants = routes(nest, mask, index)
     if len(wants) != 1:  # a reshape that reads its operand at other indices
@@ -79,19 +60,19 @@ def _through(nest: Nest, mask: Value, index: Index) -> Reg | None:
     return _assumed(nest, operand, at)
 
 
-def _and(nest: Nest, mask: Value, index: Index) -> Reg | None:
+def conjunction(nest: Nest, mask: Value, index: Index) -> Reg | None:
     (left, at_left), (right, at_right) = routes(nest, mask, index)
     return both(nest, _assumed(nest, left, at_left), _assumed(nest, right, at_right))
 
 
-def _compare(nest: Nest, mask: Value, index: Index) -> Reg | None:
+def comparison(nest: Nest, mask: Value, index: Index) -> Reg | None:
     """left < right and its kin, where one side is a run of step 1 and the other one scalar."""
     (left, at_left), (right, at_right) = routes(nest, mask, index)
     assert left is not None and right is not None
     a, b = evaluate(nest, left, at_left), evaluate(nest, right, at_right)
     name, signed = mask.op.name, left.ty.scalar.kind == "i"
     if isinstance(b, Run) and not isinstance(a, Run):
-        a, b, name = b, a, _MIRRORED[name]
+        a, b, name = b, a, MIRRORED[name]
     if not (isinstance(a, Run) and isinstance(b, Reg) and _bounds_the_row(nest, a, b)):
         return _plain(nest, mask, index)
     count = _true_lanes(nest, a, b, name, signed)
@@ -132,9 +113,4 @@ def _true_lanes(nest: Nest, run: Run, bound: Reg, name: str, signed: bool) -> Re
     return nest.select("count", some, count, none)
 
 
-_MIRRORED = {"cmp_lt": "cmp_gt", "cmp_le": "cmp_ge", "cmp_gt": "cmp_lt", "cmp_ge": "cmp_le"}
-_PARTS: dict[str, Callable[[Nest, Value, Index], Reg | None]] = {
-    "and": _and,
-    **dict.fromkeys(("broadcast", "reshape", "trans", "hint"), _through),
-    **dict.fromkeys(_MIRRORED, _compare),
-}
+MIRRORED = {"cmp_lt": "cmp_gt", "cmp_le": "cmp_ge", "cmp_gt": "cmp_lt", "cmp_ge": "cmp_le"}

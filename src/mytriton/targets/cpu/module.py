@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...ir.nodes import Function, Op, number
-from . import atomics, control, dot, folds, order, reports  # noqa: F401 (they fill the tables)
-from .alias import Aliases
 from .code import Code, Module, Names
 from .host import Host
 from .nest import Writer
+from .planner import plan_of
 from .region import FunctionEmitter, bind_params
+from .table import LOWERINGS
 from .waiting import waits
 
 JOB = {"next": 0, "total": 8, "share": 16, "nx": 24, "ny": 28, "nz": 32}
@@ -48,10 +48,11 @@ def kernel_text(function: Function, overlap: bool, host: Host) -> KernelText:
     for name in TAKEN:
         names.fresh(name)
     module, entry = Module(), Code(names.fresh("entry"))
-    writer = Writer(module, names, entry, host, number(function))
+    writer = Writer(module, names, entry, host, number(function), LOWERINGS)
     meets = waits(function)
-    emitter = FunctionEmitter(function, writer, Aliases(function, overlap or meets))
-    params = bind_params(emitter)
+    plans = plan_of(function, overlap, LOWERINGS).inner()
+    emitter = FunctionEmitter(function, writer, plans)
+    params = bind_params(emitter, overlap or meets)
     module.overloaded("llvm.umax", "i64", 0, 2)
     start = names.fresh("start")
     code = Code(start)

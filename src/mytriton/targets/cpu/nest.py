@@ -19,6 +19,8 @@ from ...ir.text import SSAPrinter
 from ...ir.types import Element
 from .code import Code, Module, Names, Reg, const
 from .host import Host
+from .lowering import Lowerings
+from .plan import Root
 from .types import full, literal
 
 
@@ -85,6 +87,7 @@ class Writer:
     """The function's first block: addresses of arena buffers."""
     host: Host
     numbers: dict[Value | Param, int]
+    lowerings: Lowerings
     scalars: dict[Value | Param, Reg] = field(default_factory=dict)
     """The registers of scalar values, bound as the region's code is made."""
     homes: dict[Value | Param, Home] = field(default_factory=dict)
@@ -146,6 +149,10 @@ class Nest:
         """
         self.places: Mapping[Value | Param, Home] = {}
         """Where the nest puts the blocks it makes."""
+        self.targets: Mapping[Root, Home] = {}
+        """The buffer that each materialising root writes."""
+        self.store_bounds: dict[Root, tuple[Reg, ...]] = {}
+        """Of a store, in the main version: the lanes from which on its mask is false."""
 
     # -- what is known already
 

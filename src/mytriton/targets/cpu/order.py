@@ -16,13 +16,12 @@ from . import access, affine
 from .code import Code, Reg, const
 from .folds import Axis, Work, homes_of, offset, run_along, split_at
 from .loops import Stitch, stitch
+from .lowering import Index
 from .nest import Form, Home, Nest
 from .operands import named, scalar_at, shape_at
-from .region import WHOLE, FunctionEmitter
-from .schedule import Sink
-from .sinks import PERFORM, PREPARE
+from .plan import Root
+from .region import FunctionEmitter
 from .types import arena
-from .virtual import Index
 
 SORT = """define internal void @sort_pairs(ptr %keys, ptr %spare, i64 %n) noinline {
 entry:
@@ -136,12 +135,12 @@ def _scalar(nest: Nest, home: Home, spot: Form) -> Reg:
     return value
 
 
-def _sort(nest: Nest, sink: Sink, index: Index, forms: list[Any]) -> None:
+def _sort(nest: Nest, root: Root, index: Index, forms: list[Any]) -> None:
     """Fills the pairs, sorts them, and picks every operand by position."""
-    assert isinstance(sink, Work) and sink.op is not None
-    op, axis = sink.op, sink.axis_of
+    assert isinstance(root, Work) and root.op is not None
+    op, axis = root.op, root.axis_of
     homes, descending = homes_of(nest, op), bool(op.attribute("descending"))
-    pairs, spare = (home.address for home in sink.emitter.pairs)
+    pairs, spare = (home.address for home in root.emitter.pairs)
     first = (nest.wide(index[0]), nest.wide(index[1]))
     where = tuple(nest.extract(part, 0) for part in first)
     key_type = homes[0].element
@@ -183,13 +182,13 @@ def emit_sort(emitter: FunctionEmitter, code: Code, op: Op) -> None:
     emitter.pairs = (pairs[0], pairs[1])
     for result in op.results:
         emitter.place_of(result)
-    run_along(emitter, code, op, "sort", axis, True)
+    run_along(emitter, code, op, _sort, axis, True)
 
 
-def _count(nest: Nest, sink: Sink, index: Index, forms: list[Any]) -> None:
+def _count(nest: Nest, root: Root, index: Index, forms: list[Any]) -> None:
     """One element: adds one to its bin, or to a place that nobody reads."""
-    assert isinstance(sink, Work) and sink.op is not None
-    op = sink.op
+    assert isinstance(root, Work) and root.op is not None
+    op = root.op
     value_type = scalar_at(op, 0)
     homes = nest.writer.homes
     place = nest.extract(nest.wide(index[0]), 0)
@@ -214,13 +213,4 @@ def emit_histogram(emitter: FunctionEmitter, code: Code, op: Op) -> None:
     size = 4 * op.attrs["bins"]
     code.add(f"call void @{name}({home.address.typed}, i8 0, i64 {size}, i1 false)")
     count = math.prod(shape_at(op, 0))
-    run_along(emitter, code, op, "histogram", Axis(count, 1, 1), True)
-
-
-def _nothing(nest: Nest, sink: Sink, index: Index) -> list[Any]:
-    return []
-
-
-PREPARE.update(dict.fromkeys(("sort", "histogram"), _nothing))
-PERFORM.update({"sort": _sort, "histogram": _count})
-WHOLE.update({"sort": emit_sort, "histogram": emit_histogram})
+    run_along(emitter, code, op, _count, Axis(count, 1, 1), True)

@@ -1,29 +1,27 @@
-"""A region as LLVM text: its stages in order, with a place in the arena for what they keep.
+"""A region as LLVM text: the steps of its plan in order, with a place in the arena for each buffer.
 
-One idea: a region needs only its plan; ops that are emitted as a whole are looked up by name in
-`WHOLE` and find everything else (registers, homes, the arena) on the function's emitter.
+The emitter decides nothing: a step's nest or opaque op is emitted by the functions that the op's
+row names, which find everything else (registers, homes, the arena) on the function's emitter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from ...ir.nodes import Function, Op, Operand, Param, Region, Value
 from ...ir.types import Element, element_of, shape_of
 from ...passes.provenance import makes_unknown_addresses
 from . import access
-from .alias import Aliases
 from .arena import Arena
 from .code import Code, Reg
-from .loops import GroupEmitter
+from .loops import NestEmitter
 from .masks import mask_at
 from .nest import Home, Nest, Pointer, Writer
-from .plan import Plan, plan
-from .schedule import Group, Sink, Stage
+from .plan import LoopNest, Plan, Root, Step
+from .pointwise import evaluate, unit_of
 from .types import arena as arena_type
 from .types import register
-from .virtual import evaluate, unit_of
 
 
 @dataclass
@@ -32,7 +30,7 @@ class FunctionEmitter:
 
     function: Function
     writer: Writer
-    aliases: Aliases
+    plans: Mapping[Region, Plan]
     arena: Arena = field(default_factory=Arena)
     places: dict[Value | Param, Home] = field(default_factory=dict)
     """The homes of blocks, also of those that are not there yet."""
@@ -63,72 +61,80 @@ class FunctionEmitter:
         self.places[value] = self.writer.homes[value] = found
         return found
 
-    # -- stages
+    # -- steps
 
-    def plan(self, region: Region, carried: tuple[Operand, ...] = ()) -> Plan:
-        return plan(region, self.aliases, self.writer.homes, carried)
+    def plan(self, region: Region) -> Plan:
+        """The plan of the function's body or of any region inside it."""
+        return self.plans[region]
 
     def emit(
-        self, code: Code, region: Region, schedule: Plan, slots: Mapping[int, Home] | None = None
+        self, code: Code, region: Region, steps: Plan, slots: Mapping[int, Home] | None = None
     ) -> None:
         """The region's ops; `slots`: where each block among its results is to be.
 
-        What it keeps of the blocks made before it is forgotten after it: it may not have run.
+        What it puts into buffers of the blocks made before it is forgotten after it: it may not
+        have run.
         """
         before = set(self.writer.homes)
-        for number, value in schedule.slots.items():
+        for number, value in steps.slots.items():
             if value is not None and slots is not None:
                 self.places[value] = slots[number]
-        for stage in schedule.stages:
-            self.stage(code, stage, slots or {})
+        for step in steps.steps:
+            self.step(code, step, slots or {})
         own = {*region.params, *(value for op in region.ops for value in op.results)}
         for outer in self.writer.homes.keys() - before - own:
             del self.writer.homes[outer]
 
-    def stage(self, code: Code, stage: Stage, slots: Mapping[int, Home]) -> None:
-        for op in stage.scalars:
+    def step(self, code: Code, step: Step, slots: Mapping[int, Home]) -> None:
+        for op in step.scalars:
             self.scalar(code, op)
-        if isinstance(stage.heavy, Group):
-            self.group(code, stage.heavy, slots)
-        elif stage.heavy is not None:
-            WHOLE[stage.heavy.name](self, code, stage.heavy)
-            for value in stage.heavy.results:
+        if isinstance(step.body, LoopNest):
+            self.nest(code, step.body, slots)
+        elif step.body is not None:
+            op = step.body.op
+            opaque = self.writer.lowerings.get(op).opaque
+            assert opaque is not None, op.name
+            opaque(self, code, op)
+            for value in op.results:
                 if shape_of(value.ty):
                     self.publish(value)
 
-    def group(self, code: Code, group: Group, slots: Mapping[int, Home]) -> None:
+    def nest(self, code: Code, nest: LoopNest, slots: Mapping[int, Home]) -> None:
         made: list[Value | Param] = []
-        for sink in group.sinks:
-            if sink.kept is not None:
-                sink.home = self.place_of(sink.kept)
-                if sink.finished:
-                    made.append(sink.kept)
-            elif sink.slot is not None:
-                sink.home = slots[sink.slot]
-            elif sink.op is not None:
-                made += [value for value in sink.op.results if shape_of(value.ty)]
-        group.sinks = [sink for sink in group.sinks if not self.is_there(sink)]
-        if group.sinks:
-            GroupEmitter(self.writer, code, group, {v: self.place_of(v) for v in made}).emit()
+        targets: dict[Root, Home] = {}
+        for root in nest.roots:
+            if root.buffer is not None:
+                targets[root] = self.place_of(root.buffer)
+                if root.completes:
+                    made.append(root.buffer)
+            elif root.slot is not None:
+                targets[root] = slots[root.slot]
+            elif root.op is not None:
+                made += [value for value in root.op.results if shape_of(value.ty)]
+        roots = tuple(root for root in nest.roots if not self.is_there(root, targets.get(root)))
+        if roots:
+            places = {value: self.place_of(value) for value in made}
+            loops = replace(nest, roots=roots)
+            NestEmitter(self.writer, code, loops, places, targets).emit()
         for value in made:
             self.publish(value)
 
-    def is_there(self, sink: Sink) -> bool:
-        """Whether a keep would copy a block onto itself."""
-        (value, *_) = sink.values
+    def is_there(self, root: Root, target: Home | None) -> bool:
+        """Whether a root would copy a block onto itself."""
+        value = root.values[0]
         home = self.writer.homes.get(value) if isinstance(value, (Value, Param)) else None
-        if home is None or sink.home is None:
+        if home is None or target is None:
             return False
-        return home.address.text == sink.home.address.text
+        return home.address.text == target.address.text
 
     # -- scalars
 
     def scalar(self, code: Code, op: Op) -> None:
         """One op on scalars, at the end of the code."""
         nest = Nest(self.writer, [code])
-        if op.name in SCALARS:
-            SCALARS[op.name](self, nest, op)
-            return
+        effect = self.writer.lowerings.get(op).scalar
+        if effect is not None:
+            return effect(self, nest, op)
         for value in op.results:
             self.writer.scalars[value] = self.register(nest, value)
 
@@ -160,23 +166,11 @@ def nothing(emitter: FunctionEmitter, nest: Nest, op: Op) -> None:
     """A program is one thread here: nothing to wait for."""
 
 
-SCALARS: dict[str, Callable[[FunctionEmitter, Nest, Op], None]] = {
-    "store": scalar_store,
-    "assume": assume,
-    "barrier": nothing,
-}
-"""Scalar ops that are more than a value."""
-
-WHOLE: dict[str, Callable[[FunctionEmitter, Code, Op], None]] = {}
-"""Ops that are emitted as a whole; each module adds its own."""
-
-
-def bind_params(emitter: FunctionEmitter) -> list[str]:
+def bind_params(emitter: FunctionEmitter, shared: bool) -> list[str]:
     """Names the function's parameters; returns their declarations."""
     declared = []
     # an unknown address may lie in the memory of an argument
-    unknown = makes_unknown_addresses(emitter.function.body)
-    distinct = not emitter.aliases.overlap and not unknown
+    distinct = not shared and not makes_unknown_addresses(emitter.function.body)
     for param in emitter.function.params:
         element = element_of(param.ty)
         name = emitter.writer.names.fresh(param.name)

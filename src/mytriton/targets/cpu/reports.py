@@ -12,7 +12,7 @@ from ...ir.types import element_of, shape_of
 from .code import Code, Reg
 from .nest import Nest
 from .operands import present
-from .region import SCALARS, WHOLE, FunctionEmitter
+from .region import FunctionEmitter
 from .types import arena, register
 
 FAILED = """define internal void
@@ -86,7 +86,3 @@ def _address(emitter: FunctionEmitter, code: Code, operand: Operand) -> Reg:
     emitter.writer.entry.add(f"%{name} = alloca i64")
     code.add(f"store {reg.typed}, ptr %{name}")
     return Reg(f"%{name}", "ptr")
-
-
-SCALARS["assert"] = scalar_assert
-WHOLE["print"] = show

@@ -17,7 +17,7 @@ from ...ir.types import element_of
 from .code import Code, Reg, const
 from .combine import apply, identities
 from .nest import Form, Nest
-from .schedule import Group
+from .plan import Root
 from .types import full
 
 KEYS = {"llvm.maximumnum": ("llvm.smax", 0), "llvm.minimumnum": ("llvm.smin", -1)}
@@ -83,20 +83,20 @@ def _op(total: Sums) -> Op:
     return total.op
 
 
-def sums_of(nest: Nest, group: Group) -> list[Sums]:
-    """Fresh accumulators for the group's reductions."""
+def sums_of(nest: Nest, roots: Sequence[Root]) -> list[Sums]:
+    """Fresh accumulators for the reductions among a nest's roots."""
     found = []
-    for sink in group.sinks:
-        if sink.kind == "reduce":
-            assert sink.op is not None
-            keys = [_key_of(result) for result in sink.op.regions[0].results]
+    for root in roots:
+        if root.kind == "reduce":
+            assert root.op is not None
+            keys = [_key_of(result) for result in root.op.regions[0].results]
             starts = [
                 nest.wide(_first_key(start, key) if key else start)
-                for start, key in zip(identities(sink.op.regions[0]), keys, strict=True)
+                for start, key in zip(identities(root.op.regions[0]), keys, strict=True)
             ]
             names = [nest.writer.names.fresh("acc") for _ in starts]
             types = [start.type for start in starts]
-            found.append(Sums(sink.op, names, types, nest.lanes, starts, keys))
+            found.append(Sums(root.op, names, types, nest.lanes, starts, keys))
     return found
 
 

@@ -8,7 +8,6 @@ level it allows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ...ir.nodes import Const, Op, Operand, Param, Value
@@ -16,13 +15,11 @@ from ...ir.types import PointerType, element_of, shape_of
 from . import affine, casts, rows
 from .access import fetch, fetch_at, offset_in
 from .code import Reg, const
+from .lowering import Index, Wants
 from .nest import ZERO, Form, Nest, Pointer, Run
 from .operands import named, scalar_at
 from .types import memory, register
 
-Index = tuple[Any, ...]
-"""One form of i64 per axis."""
-Wants = list[tuple[Operand, Index]]
 HALVES = (const("i64", 0), const("i64", 1))
 """The last index of the halves of a split: forms are remembered by identity, so made once."""
 
@@ -38,9 +35,9 @@ def fit(operand: Operand, index: Index) -> Index:
 
 def routes(nest: Nest, value: Value, index: Index) -> Wants:
     """Which operands at which index the value at this index is made of."""
-    special = ROUTES.get(value.op.name)
-    if special is not None:
-        return special(nest, value, index)
+    index_map = nest.writer.lowerings.get(value.op).index_map
+    if index_map is not None:
+        return index_map(nest, value, index)
     return [(operand, fit(operand, index)) for operand in value.op.operands if operand is not None]
 
 
@@ -83,7 +80,7 @@ def evaluate(nest: Nest, operand: Operand, index: Index) -> Form:
 def _emit(nest: Nest, value: Value, index: Index) -> Form:
     op = value.op
     forms = [form for want in routes(nest, value, index) if (form := known(nest, *want))]
-    emitter = EMITTERS.get(op.name)
+    emitter = nest.writer.lowerings.get(op).value
     if emitter is not None:
         return emitter(nest, value, index, forms)
     element = op.row.element
@@ -94,16 +91,11 @@ def _emit(nest: Nest, value: Value, index: Index) -> Form:
 # -- routes
 
 
-def _no_operands(nest: Nest, value: Value, index: Index) -> Wants:
+def no_operands(nest: Nest, value: Value, index: Index) -> Wants:
     return []
 
 
-def _load_route(nest: Nest, value: Value, index: Index) -> Wants:
-    """The pointer; mask and `other` are evaluated by the emitter, which may do without."""
-    return [(value.op.operands[0], index)]
-
-
-def _trans_route(nest: Nest, value: Value, index: Index) -> Wants:
+def trans_map(nest: Nest, value: Value, index: Index) -> Wants:
     order = value.op.attrs["order"]
     at: list[Any] = [None] * len(order)
     for axis, source in enumerate(order):
@@ -111,7 +103,7 @@ def _trans_route(nest: Nest, value: Value, index: Index) -> Wants:
     return [(value.op.operands[0], tuple(at))]
 
 
-def _slice_route(nest: Nest, value: Value, index: Index) -> Wants:
+def slice_map(nest: Nest, value: Value, index: Index) -> Wants:
     starts = value.op.attrs["starts"]
     at = tuple(_shifted(nest, part, start) for part, start in zip(index, starts, strict=True))
     return [(value.op.operands[0], at)]
@@ -139,7 +131,12 @@ def only_ones_move(op: Op) -> bool:
     return squeezed(shape_of(operand.ty)) == squeezed(op.attrs["shape"])
 
 
-def _reshape_route(nest: Nest, value: Value, index: Index) -> Wants:
+def reshaped_operand(op: Op) -> tuple[int, ...]:
+    """The operand of a reshape that must lie in a buffer: one whose elements move."""
+    return () if only_ones_move(op) else (0,)
+
+
+def reshape_map(nest: Nest, value: Value, index: Index) -> Wants:
     if not only_ones_move(value.op):
         return []
     (operand,) = value.op.operands
@@ -151,51 +148,38 @@ def _reshape_route(nest: Nest, value: Value, index: Index) -> Wants:
     return [(operand, at)]
 
 
-def _split_route(nest: Nest, value: Value, index: Index) -> Wants:
+def split_map(nest: Nest, value: Value, index: Index) -> Wants:
     return [(value.op.operands[0], (*index, HALVES[value.index]))]
 
 
-def _gather_route(nest: Nest, value: Value, index: Index) -> Wants:
+def gather_map(nest: Nest, value: Value, index: Index) -> Wants:
     return [(value.op.operands[1], index)]
-
-
-ROUTES: dict[str, Callable[[Nest, Value, Index], Wants]] = {
-    "arange": _no_operands,
-    "program_id": _no_operands,
-    "num_programs": _no_operands,
-    "load": _load_route,
-    "split": _split_route,
-    "trans": _trans_route,
-    "slice": _slice_route,
-    "reshape": _reshape_route,
-    "gather": _gather_route,
-}
 
 
 # -- emitters
 
 
-def _arange(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
+def arange(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
     number = affine.resize(nest, index[0], True, "i32")
     return affine.add(nest, number, const("i32", value.op.attrs["start"]))
 
 
-def _same(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
+def same(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
     form: Form = forms[0]
     return form
 
 
-def _reshape(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
+def reshape(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
     """Other reshapes read the operand, which lies in the arena, at the same row-major place."""
     if forms:
-        return _same(nest, value, index, forms)
+        return same(nest, value, index, forms)
     (operand,) = value.op.operands
     assert isinstance(operand, (Value, Param))
     home = nest.writer.homes[operand]
     return fetch_at(nest, home, offset_in(nest, home.reshaped(value.op.attrs["shape"]), index))
 
 
-def _gather(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
+def gather(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
     source, picks = value.op.operands
     assert picks is not None
     kind = element_of(picks.ty)
@@ -206,20 +190,20 @@ def _gather(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
     return fetch(nest, home, (*index[:axis], place, *index[axis + 1 :]))
 
 
-def _cast(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
+def cast(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
     (operand,) = value.op.operands
     assert operand is not None
     toward_zero = value.op.attribute("rounding") == "rtz"
     return casts.cast(nest, element_of(operand.ty), value.op.attrs["to"], forms[0], toward_zero)
 
 
-def _bitcast(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
+def bitcast(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
     (operand,) = value.op.operands
     assert operand is not None
     return casts.bitcast(nest, element_of(operand.ty), value.op.attrs["to"], forms[0])
 
 
-def _select(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
+def select(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
     condition, left, right = forms
     if condition.constant is not None and not condition.lanes:
         chosen: Form = left if condition.constant else right
@@ -238,7 +222,7 @@ def unit_of(operand: Operand) -> str:
     return memory(pointer.element)
 
 
-def _addptr(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
+def addptr(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
     base, offset = forms
     operand = value.op.operands[1]
     assert operand is not None
@@ -254,23 +238,5 @@ def _addptr(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
     return Pointer(start, total, unit_of(value))
 
 
-def _program(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
+def program(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form:
     return Reg(f"%{value.op.name}.{value.op.attrs['axis']}", "i32")
-
-
-EMITTERS: dict[str, Callable[[Nest, Value, Index, list[Any]], Form]] = {
-    "program_id": _program,
-    "num_programs": _program,
-    "arange": _arange,
-    "broadcast": _same,
-    "hint": _same,
-    "trans": _same,
-    "slice": _same,
-    "split": _same,
-    "reshape": _reshape,
-    "gather": _gather,
-    "cast": _cast,
-    "bitcast": _bitcast,
-    "select": _select,
-    "addptr": _addptr,
-}

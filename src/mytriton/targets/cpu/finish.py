@@ -1,0 +1,127 @@
+"""The finished plan: what each nest evaluates and reads, the plans of inner regions, and which loop
+may overwrite what it carries.
+
+Only now is it known which buffers exist before a step, so only now are expressions cut there; the
+emitter cuts them at the same places, since it reads a buffer wherever there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ...ir.effects import free_values
+from ...ir.nodes import Op, Operand, Param, Region, Value
+from ...ir.types import shape_of
+from .fusion import Draft, DraftNest
+from .lowering import Lowerings
+from .plan import LoopNest, Named, Opaque, Plan, Root, Step
+
+if TYPE_CHECKING:
+    from .planner import Planner
+
+Plans = Callable[..., Plan]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """That a step reads a buffer; `own_index`: in a nest, each index its own element."""
+
+    step: int
+    own_index: bool
+
+
+def evaluate(
+    lowerings: Lowerings, operands: Iterable[Operand], is_buffer: Callable[[Named], bool]
+) -> tuple[dict[Value, None], dict[Named, None]]:
+    """The pointwise values under operands, and the buffers that they start from."""
+    values: dict[Value, None] = {}
+    reads: dict[Named, None] = {}
+    stack = list(operands)
+    while stack:
+        value = stack.pop()
+        if not isinstance(value, (Value, Param)) or not shape_of(value.ty) or value in values:
+            continue
+        if is_buffer(value):
+            reads[value] = None
+        elif isinstance(value, Value) and lowerings.is_pointwise(value.op):
+            values[value] = None
+            stack.extend(value.op.operands)
+    return values, reads
+
+
+def finish(planner: Planner, carried: tuple[Operand, ...], plans: Plans) -> Plan:
+    """The plan of a region whose ops have all been placed."""
+    finisher = _Finisher(planner, plans)
+    steps = tuple(finisher.step(draft) for draft in planner.fusion.steps)
+    in_place = {
+        number: not carried or finisher.overwrites_safely(carried[number], written)
+        for number, written in planner.slot_writes.items()
+    }
+    return Plan(planner.region, steps, planner.slots, in_place)
+
+
+class _Finisher:
+    def __init__(self, planner: Planner, plans: Plans) -> None:
+        self.planner = planner
+        self.plans = plans
+        self.lowerings = planner.lowerings
+        self.buffers = planner.expressions.buffers
+        self.readings: dict[Named, list[Reading]] = {}
+
+    def step(self, draft: Draft) -> Step:
+        body = draft.body
+        if isinstance(body, DraftNest):
+            return Step(tuple(draft.scalars), self.nest(body, draft.index))
+        if body is not None:
+            return Step(tuple(draft.scalars), self.opaque(body, draft.index))
+        return Step(tuple(draft.scalars), None)
+
+    def is_buffer(self, index: int) -> Callable[[Named], bool]:
+        """Whether a value lies in a buffer before the step of this number."""
+        return lambda value: self.buffers.get(value, index) < index
+
+    def nest(self, draft: DraftNest, index: int) -> LoopNest:
+        values: dict[Value, None] = {}
+        reads: dict[Named, None] = {}
+        for root in draft.roots:
+            inside, used = evaluate(self.lowerings, root.values, self.is_buffer(index))
+            values |= inside
+            reads |= used
+            moved = any(self.lowerings.get(part.op).moves for part in inside)
+            for buffer in used:
+                own = not moved and shape_of(buffer.ty) == draft.shape
+                self.readings.setdefault(buffer, []).append(Reading(index, own))
+        cost = sum(self.lowerings.cost(value.op) for value in values)
+        roots = tuple(self.completed(root, index) for root in draft.roots)
+        return LoopNest(
+            draft.shape, roots, draft.axis, draft.single, tuple(values), tuple(reads), cost
+        )
+
+    def completed(self, root: Root, index: int) -> Root:
+        """A buffer may be read after the last step that writes it, and no op adds to it later."""
+        if root.buffer is None:
+            return root
+        return replace(root, completes=self.buffers.get(root.buffer) == index)
+
+    def opaque(self, op: Op, index: int) -> Opaque:
+        used = (*op.operands, *(free_values(op) if op.regions else ()))
+        for buffer in evaluate(self.lowerings, used, self.is_buffer(index))[1]:
+            self.readings.setdefault(buffer, []).append(Reading(index, False))
+        return Opaque(op, tuple(self.body(op, region, index) for region in op.regions))
+
+    def body(self, op: Op, region: Region, index: int) -> Plan:
+        blocks = tuple(param for param in region.params if shape_of(param.ty))
+        available = (*(v for v in self.buffers if self.buffers[v] < index), *blocks)
+        loops = op.name in ("for", "while") and region is op.regions[-1]
+        carried = region.params[len(region.params) - len(op.results) :] if loops else ()
+        return self.plans(region, self.planner.aliases, available, carried)
+
+    def overwrites_safely(self, param: Operand, written: int) -> bool:
+        """Whether every step has read a carried block before the one that overwrites it does so."""
+        assert isinstance(param, (Value, Param))
+        return all(
+            reading.step < written or (reading.step == written and reading.own_index)
+            for reading in self.readings.get(param, ())
+        )
