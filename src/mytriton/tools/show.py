@@ -73,6 +73,12 @@ def _ssa(kernel: Kernel) -> str:
     return print_function(kernel.optimised)
 
 
+def _plan(kernel: Kernel) -> str:
+    from ..targets.cpu import plan_text
+
+    return plan_text(kernel.optimised, overlap=False)
+
+
 def _ptx(kernel: Kernel) -> str:
     from ..targets.cuda import compile_nvrtc
 
@@ -109,6 +115,7 @@ STAGES: dict[str, Stage] = {
     "cuda": Stage("CUDA C++", lambda kernel: kernel.cuda, "cuda"),
     "ptx": Stage("PTX from NVRTC", _ptx, "ptx"),
     "sass": Stage("GPU machine code (needs nvdisasm)", _sass, "text"),
+    "plan": Stage("the CPU target's loop nests and buffers", _plan, "text"),
     "llvm": Stage("LLVM IR of the CPU target", lambda kernel: kernel.native.llvm, "llvm"),
     "asm": Stage("this machine's assembly", lambda kernel: kernel.native.asm, "gas"),
 }

@@ -1,14 +1,20 @@
 """The CPU target: a function of the IR as native code, through LLVM.
 
-Read in this order: `types`, `code`, `nest` (how a value looks at a point of a loop), `virtual` (ops
-as functions of their index), `schedule` and `plan` (which loops there are), `loops` (a loop nest as
-text), `region` and `control`, `module`.
+Read in this order. What a function becomes: `lowering` and `table` (one row an op); `plan`,
+`dependence`, `planner`, `fusion` (which loops there are, and what lies in buffers), `plan_text`,
+`check_plan`. From the plan to LLVM's text: `types`, `code`, `nest` (how a value looks at a point of
+a loop), `pointwise` (ops as functions of their index), `loops` (a loop nest), `region`, `control`,
+`module`.
 """
 
 from __future__ import annotations
 
 from ...ir.nodes import Function
+from .expand import expand
 from .kernel import CpuKernel
+from .plan_text import plan_text as printed
+from .planner import plan_of
+from .table import LOWERINGS
 
 
 def compile(function: Function, overlap: bool) -> CpuKernel:
@@ -16,4 +22,10 @@ def compile(function: Function, overlap: bool) -> CpuKernel:
     return CpuKernel(function, overlap)
 
 
-__all__ = ["CpuKernel", "compile"]
+def plan_text(function: Function, overlap: bool) -> str:
+    """The plan of an optimised function as text: its loop nests, and what lies in buffers."""
+    expanded = expand(function)
+    return printed(expanded, plan_of(expanded, overlap, LOWERINGS))
+
+
+__all__ = ["CpuKernel", "compile", "plan_text"]

@@ -202,11 +202,21 @@ class _Checker:
             inside, used = self.expression(operand, where)
             values |= dict.fromkeys(inside)
             reads |= dict.fromkeys(used)
-        moved = any(self.lowerings.get(value.op).moves for value in values)
+        elsewhere = self.read_elsewhere(root)
         for buffer in reads:
-            own_index = not moved and shape_of(buffer.ty) == nest.shape
+            own_index = buffer not in elsewhere and shape_of(buffer.ty) == nest.shape
             self.state.readings.append((buffer, index, own_index))
         return list(values), list(reads)
+
+    def read_elsewhere(self, root: Root) -> set[Named]:
+        """The buffers that a root reads through an op that changes the index."""
+        found: set[Named] = set()
+        for operand in root.values:
+            for value in self.expression(operand, root.kind)[0]:
+                if self.lowerings.get(value.op).moves:
+                    for moved in value.op.operands:
+                        found.update(self.expression(moved, root.kind)[1])
+        return found
 
     def performed(self, root: Root, index: int) -> None:
         """What is there after a root."""
@@ -254,11 +264,12 @@ class _Checker:
         self.put(op, index)
         lowering = self.lowerings.get(op)
         need(lowering.opaque is not None, f"{where} is not emitted as a whole")
-        for operand in op.operands[: self._read_operands(op)]:
+        given = self.lowerings.read_operands(op)
+        for operand in given:
             self.leaf(operand, where)
         self.started(op, index)
         inside = free_values(op) if op.regions else []
-        for operand in (*op.operands[: self._read_operands(op)], *inside):
+        for operand in (*given, *inside):
             values, reads = self.expression(operand, where, here=False)
             self.state.readings += [(buffer, index, False) for buffer in reads]
             for value in values:
@@ -271,13 +282,6 @@ class _Checker:
         for value in op.results:
             (self.state.buffers if shape_of(value.ty) else self.state.scalars).add(value)
             self.state.first_write.setdefault(value, index)
-
-    def _read_operands(self, op: Op) -> int:
-        """How many operands are read where they lie; the rest lies in other buffers already."""
-        role = self.lowerings.get(op).role
-        if role is Role.ACCUMULATE:
-            return len(op.operands) - 1
-        return len(op.operands) - len(op.results) if role is Role.LOOP else len(op.operands)
 
     def started(self, op: Op, index: int) -> None:
         """The buffers that an op goes on with have been written, from the right values."""

@@ -90,9 +90,9 @@ class Expressions:
 
     def is_expensive(self, value: Value) -> bool:
         """Whether the value takes many instructions at each index; looks no further than needed.
-        A stretched scalar and an address are not.
+        What costs nothing itself, such as a stretched or reshaped block, is not: its operand is.
         """
-        if value.op.name in ("broadcast", "addptr"):
+        if not self.lowerings.cost(value.op):
             return False
         seen: set[Operand] = set()
         stack, cost = [value], 0

@@ -34,20 +34,25 @@ class Reading:
 
 def evaluate(
     lowerings: Lowerings, operands: Iterable[Operand], is_buffer: Callable[[Named], bool]
-) -> tuple[dict[Value, None], dict[Named, None]]:
-    """The pointwise values under operands, and the buffers that they start from."""
+) -> tuple[dict[Value, None], dict[Named, bool]]:
+    """The pointwise values under operands, and the buffers that they start from: whether each is
+    read through no op that changes the index.
+    """
     values: dict[Value, None] = {}
-    reads: dict[Named, None] = {}
-    stack = list(operands)
+    reads: dict[Named, bool] = {}
+    stack = [(operand, True) for operand in operands]
+    seen: set[tuple[Operand, bool]] = set()
     while stack:
-        value = stack.pop()
-        if not isinstance(value, (Value, Param)) or not shape_of(value.ty) or value in values:
+        value, own = stack.pop()
+        if not isinstance(value, (Value, Param)) or not shape_of(value.ty) or (value, own) in seen:
             continue
+        seen.add((value, own))
         if is_buffer(value):
-            reads[value] = None
+            reads[value] = own and reads.get(value, True)
         elif isinstance(value, Value) and lowerings.is_pointwise(value.op):
             values[value] = None
-            stack.extend(value.op.operands)
+            own = own and not lowerings.get(value.op).moves
+            stack.extend((operand, own) for operand in value.op.operands)
     return values, reads
 
 
@@ -88,25 +93,26 @@ class _Finisher:
         for root in draft.roots:
             inside, used = evaluate(self.lowerings, root.values, self.is_buffer(index))
             values |= inside
-            reads |= used
-            moved = any(self.lowerings.get(part.op).moves for part in inside)
-            for buffer in used:
-                own = not moved and shape_of(buffer.ty) == draft.shape
+            reads |= dict.fromkeys(used)
+            for buffer, own in used.items():
+                own = own and shape_of(buffer.ty) == draft.shape
                 self.readings.setdefault(buffer, []).append(Reading(index, own))
         cost = sum(self.lowerings.cost(value.op) for value in values)
-        roots = tuple(self.completed(root, index) for root in draft.roots)
+        last = {root.buffer: root for root in draft.roots}
+        roots = tuple(
+            replace(root, completes=root is last[root.buffer] and self.completes(root, index))
+            for root in draft.roots
+        )
         return LoopNest(
             draft.shape, roots, draft.axis, draft.single, tuple(values), tuple(reads), cost
         )
 
-    def completed(self, root: Root, index: int) -> Root:
-        """A buffer may be read after the last step that writes it, and no op adds to it later."""
-        if root.buffer is None:
-            return root
-        return replace(root, completes=self.buffers.get(root.buffer) == index)
+    def completes(self, root: Root, index: int) -> bool:
+        """Whether a buffer may be read after the step, since no op adds to it later."""
+        return root.buffer is not None and self.buffers.get(root.buffer) == index
 
     def opaque(self, op: Op, index: int) -> Opaque:
-        used = (*op.operands, *(free_values(op) if op.regions else ()))
+        used = (*self.lowerings.read_operands(op), *(free_values(op) if op.regions else ()))
         for buffer in evaluate(self.lowerings, used, self.is_buffer(index))[1]:
             self.readings.setdefault(buffer, []).append(Reading(index, False))
         return Opaque(op, tuple(self.body(op, region, index) for region in op.regions))

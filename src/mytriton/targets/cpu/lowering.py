@@ -100,6 +100,15 @@ class Lowerings:
         """Whether a value is a block that is a function of its index."""
         return isinstance(value, Value) and bool(shape_of(value.ty)) and self.is_pointwise(value.op)
 
+    def read_operands(self, op: Op) -> tuple[Operand, ...]:
+        """The operands that an opaque op reads where they are; an accumulator and the blocks that a
+        loop starts with have been copied into buffers before.
+        """
+        role = self.get(op).role
+        if role is Role.ACCUMULATE:
+            return op.operands[:-1]
+        return op.operands[: -len(op.results) or None] if role is Role.LOOP else op.operands
+
     def cost(self, op: Op) -> int:
         element = op.row.element
         return self.get(op).cost if element is None else element.cost

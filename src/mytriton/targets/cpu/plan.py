@@ -48,7 +48,7 @@ class Root:
     axis: int | None = None
     buffer: Named | None = None
     part: Part | None = None
-    completes: bool = True
+    completes: bool = False
     slot: int | None = None
     reason: str = ""
 
