@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import language
 from .errors import CompileError, KernelError, KernelFault, OutOfResources
-from .runtime.arguments import TensorWrapper, reinterpret
+from .runtime.arrays import MockTensor, TensorWrapper, reinterpret
 from .runtime.autotune import Autotuner, autotune
 from .runtime.config import Config
 from .runtime.heuristics import Heuristics, heuristics
@@ -33,6 +33,7 @@ __all__ = [
     "KernelError",
     "KernelFault",
     "KernelInterface",
+    "MockTensor",
     "OutOfResources",
     "TensorWrapper",
     "aggregate",

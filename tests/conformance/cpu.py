@@ -15,7 +15,7 @@ from mytriton.ir.nodes import Const, Function, Param
 from mytriton.ir.numeric import Array, decode, encode, memory_dtype
 from mytriton.ir.types import I32, PointerType, ScalarType
 from mytriton.passes.pipeline import optimize
-from mytriton.targets import cpu
+from mytriton.targets import CompileOptions, cpu
 from mytriton.targets.memory import Buffer
 
 BLOCK = 64
@@ -48,7 +48,9 @@ def run(
     padded = -(-size // BLOCK) * BLOCK
     given = [encode(element, np.resize(array, padded)) for array in arrays]
     outputs = [np.zeros(padded, memory_dtype(result)) for result in results]
-    kernel = cpu.compile(function(names, element, results, len(arrays)), overlap=False)
+    kernel = cpu.compile(
+        function(names, element, results, len(arrays)), CompileOptions(overlap=False)
+    )
     types = [element] * len(arrays) + list(results)
     buffers = [
         Buffer(PointerType(ty), array.ctypes.data, array.nbytes, array)

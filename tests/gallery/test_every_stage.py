@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,7 @@ import mytriton as triton
 from mytriton.ir.nodes import Function, walk
 from mytriton.ir.types import F32
 from mytriton.passes.pipeline import PASSES
-from mytriton.runtime.launch import RUN
-from mytriton.targets import interpret
+from mytriton.targets import TARGETS, CompileOptions, Target, interpret
 from mytriton.targets.memory import Argument, Buffer
 from tests.support.block_functions import round_trip
 
@@ -87,11 +87,11 @@ def close(buffer: Buffer, left: bytes, right: bytes) -> bool:
     return np.allclose(one, two, 1e-5, 1e-5, equal_nan=True)
 
 
-def at_every_stage(artifact: Any, grid: Any, given: Sequence[Argument]) -> None:
+def at_every_stage(traced: Function, grid: Any, given: Sequence[Argument]) -> None:
     """In place of a launch on the interpreter."""
     before = memory_of(given)
     first: list[bytes] = []
-    for name, function in stages(artifact.traced):
+    for name, function in stages(traced):
         round_trip(function)
         restore(given, before)
         interpret.run(function, given, grid)
@@ -103,19 +103,33 @@ def at_every_stage(artifact: Any, grid: Any, given: Sequence[Argument]) -> None:
             for place, (buffer, *pair) in enumerate(zip(buffers, first, after))
             if not (same(*pair) or (multiplies(function) and close(buffer, *pair)))
         ]
-        assert not wrong, f"after {name}, buffers {wrong} of {artifact.fn.__name__} differ"
+        assert not wrong, f"after {name}, buffers {wrong} of {traced.name} differ"
+
+
+@dataclass(frozen=True)
+class AtEveryStage(Target):
+    """A target that runs a traced function after each pass."""
+
+    seen: list[Any] = field(default_factory=list)
+
+    def compile(self, source: Any, options: CompileOptions) -> AtEveryStage.Run:
+        return AtEveryStage.Run(source, self.seen)
+
+    @dataclass(frozen=True)
+    class Run:
+        traced: Function
+        seen: list[Any]
+
+        def launch(self, grid: Any, arguments: Sequence[Argument]) -> None:
+            self.seen.append(self.traced)
+            at_every_stage(self.traced, grid, arguments)
 
 
 @pytest.fixture
 def launches() -> Iterator[list[Any]]:
-    seen: list[Any] = []
-
-    def counted(artifact: Any, grid: Any, given: Sequence[Argument]) -> None:
-        seen.append(artifact)
-        at_every_stage(artifact, grid, given)
-
-    with patch.dict(RUN, interpret=counted, cpu=counted), triton.target("interpret"):
-        yield seen
+    every = AtEveryStage("interpret", "the interpreter after each pass", "traced", "interpret")
+    with patch.dict(TARGETS, interpret=every, cpu=every), triton.target("interpret"):
+        yield every.seen
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

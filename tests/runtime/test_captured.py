@@ -79,13 +79,13 @@ def value(kernel: Any) -> float:
 )
 def test_globals(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert value(kernel) == 2
-    made = len(kernel.artifacts)
+    made = len(kernel.compilations)
     assert value(kernel) == 2
     monkeypatch.setitem(globals(), "SCALE", 5.0)
     assert value(kernel) == 5
     monkeypatch.setitem(globals(), "SCALE", 5)
     assert value(kernel) == 5
-    assert len(kernel.artifacts) == made
+    assert len(kernel.compilations) == made
 
 
 def test_constexpr_globals(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,6 +139,6 @@ def test_helper_bound_anew(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unchanged_globals_compile_once() -> None:
     reads_global.clear_cache()
     value(reads_global)
-    (first,) = reads_global.artifacts.values()
+    (first,) = reads_global.compilations.values()
     value(reads_global)
-    assert list(reads_global.artifacts.values()) == [first]
+    assert list(reads_global.compilations.values()) == [first]

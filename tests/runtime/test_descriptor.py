@@ -71,7 +71,7 @@ def test_the_block_shape_is_part_of_the_compilation() -> None:
     double_kernel.clear_cache()
     four, eight = text(4), text(8)
     assert four == text(4) != eight
-    assert len(double_kernel.artifacts) == 2
+    assert len(double_kernel.compilations) == 2
 
 
 @pytest.mark.parametrize(

@@ -208,7 +208,7 @@ def test_functions_as_constexprs() -> None:
     for function, result in ((double, 6), (negate, -3), (double, 6)):
         kernel[(1,)](out, 3.0, F=function, target="interpret")
         assert out[0] == result
-    assert len(kernel.artifacts) == 2
+    assert len(kernel.compilations) == 2
 
 
 def test_launch_options() -> None:
@@ -290,7 +290,7 @@ def test_stages_of_a_launch() -> None:
     launched = add_kernel[(2,)](x, x, x, 8, BLOCK=4, target="cpu")
     assert launched.target == "cpu" and launched.grid == (2, 1, 1)
     assert launched.threads_per_block == 4
-    assert "define" in launched.llvm and launched.asm
+    assert "define" in launched.llvm and launched.asm["asm"]
     assert len(launched.traced.params) == 4 and launched.function.name == "add_kernel"
 
 

@@ -150,7 +150,7 @@ def test_constexprs_are_told_apart() -> None:
 
     out = np.zeros(1, np.float32)
     texts = [store[(1,)](out, VALUE=v).cuda_src for v in (1, 1.0, True, 0.0, -0.0)]
-    assert len(store.artifacts) == 5
+    assert len(store.compilations) == 5
     assert "-0.0" in texts[4] and "-0.0" not in texts[3]
 
 
@@ -184,9 +184,9 @@ def store_as_int64(out, value):
 def test_clear_cache() -> None:
     x, y, out = arrays()
     add_kernel[grid](x, y, out, 1000, BLOCK=256)
-    assert add_kernel.artifacts
+    assert add_kernel.compilations
     add_kernel.clear_cache()
-    assert not add_kernel.artifacts
+    assert not add_kernel.compilations
     assert add_kernel[grid](x, y, out, 1000, BLOCK=256).cuda_src == CUDA
 
 
@@ -195,8 +195,8 @@ def test_a_compilation_is_shared_by_what_does_not_change_it() -> None:
     x, y, out = arrays()
     add_kernel[(1,)](x, y, out, 1000, BLOCK=256)
     add_kernel[(7, 2)](y.copy(), x, out, 3, BLOCK=256)
-    assert len(add_kernel.artifacts) == 1
+    assert len(add_kernel.compilations) == 1
     add_kernel[(1,)](x, y, out, 1000, BLOCK=128)
     add_kernel[(1,)](x, y, out, 2**40, BLOCK=128)
     add_kernel[(1,)](x.astype(np.float64), y, out, 1000, BLOCK=128)
-    assert len(add_kernel.artifacts) == 4
+    assert len(add_kernel.compilations) == 4

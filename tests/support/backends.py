@@ -15,6 +15,7 @@ import importlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 from unittest.mock import patch
@@ -23,8 +24,7 @@ import numpy as np
 import pytest
 
 from mytriton.errors import CompileError
-from mytriton.runtime.launch import RUN
-from mytriton.targets import interpret
+from mytriton.targets import TARGETS
 
 from .compare import differences
 from .guarded import guarded_copies
@@ -67,13 +67,13 @@ def available(skip: Sequence[str] = ()) -> list[str]:
     return [target for target in BACKENDS if target not in skip and not missing(target)]
 
 
-def _traced(artifact: Any, grid: Any, given: Any) -> None:
-    interpret.run(artifact.traced, given, grid)
+TRACED = replace(TARGETS["interpret"], name="traced", stage="traced")
+"""The interpreter on the function as it was traced."""
 
 
 def launch(target: str, kernel: Any, grid: Any, *arguments: Any, **constexprs: Any) -> None:
     """`kernel[grid](…, target=target)` for every target here, `traced` included."""
-    with patch.dict(RUN, traced=_traced):
+    with patch.dict(TARGETS, traced=TRACED):
         kernel[grid](*arguments, target=target, **constexprs)
 
 

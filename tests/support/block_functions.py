@@ -29,7 +29,7 @@ from mytriton.ir.parse import parse
 from mytriton.ir.text import print_function
 from mytriton.ir.types import BOOL, PointerType, ScalarType, Type, VectorType, element_of, shape_of
 from mytriton.passes.pipeline import optimize
-from mytriton.targets import cpu, cuda, interpret
+from mytriton.targets import CompileOptions, cpu, cuda, interpret
 from mytriton.targets.memory import Buffer
 
 from . import backends
@@ -143,7 +143,7 @@ class BlockFunction:
     @cached_property
     def native(self) -> cpu.CpuKernel:
         with time_limit(20, "compiling"):
-            return cpu.compile(self.function, overlap=False)
+            return cpu.compile(self.function, CompileOptions(overlap=False))
 
     def on(self, backend: str, inputs: Sequence[Array]) -> list[Array]:
         """The results on a backend."""

@@ -17,6 +17,7 @@ from typing import Any
 from ..errors import CompileError, CompileValueError
 from . import timing
 from .arguments import is_array, one_family
+from .compiled_kernel import arrays_in
 from .config import Config
 from .constexprs import exact
 from .heuristics import Wrapper
@@ -182,8 +183,8 @@ class Autotuner(Wrapper):
 
     def _target(self, named: Mapping[str, Any]) -> str | None:
         """Where the launch runs; None if it only compiles."""
-        mine = [(n, v) for n, v in named.items() if n in self.arg_names and is_array(v)]
-        return target_of(named.get("target"), one_family(mine))
+        mine = [value for name, value in named.items() if name in self.arg_names]
+        return target_of(named.get("target"), one_family(arrays_in(mine)))
 
     def _tune(
         self, key: Any, configs: Sequence[Config], args: Sequence[Any], meta: Mapping[str, Any]

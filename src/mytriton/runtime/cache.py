@@ -1,79 +1,64 @@
-"""What a kernel's compilations are kept under, and the artifacts themselves.
+"""What a kernel's compilations are kept by.
 
-One idea: a key holds only what can change the code: the types of the run-time arguments and the
-values of the constexprs. Each stage of an artifact is made when it is first asked for.
+A key holds what can change the code and nothing else: the types of the run-time arguments, the
+values of the constexprs, and before these (put there by `jit.py`) the options of code generation.
+Grids, the contents of arrays and the values of numbers are not in it. What the kernel reads from
+outside its arguments is guarded (`frontend/guards.py`), not keyed.
 
-    first cache    a kernel's own: key → Artifact          JITFunction.artifacts
+    first cache    a kernel's own: key → Compilation       JITFunction.compilations
     second cache   loaded GPU kernels by name and source   targets/cuda
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from ..errors import Where
-from ..frontend.guards import Captured, captured
 from ..frontend.signature import Constexpr
-from ..ir.nodes import Function
+from .arguments import ArrayInfo, kind_of, one_family
+from .constexprs import constexpr_key, constexpr_value
+from .parameters import Parameter
 
 
-@dataclass
-class Artifact:
-    """One compilation of a kernel: the traced function, and every stage after it on demand."""
+@dataclass(frozen=True)
+class Specialization:
+    """The arguments of a launch as far as a compilation depends on them.
 
-    fn: Callable[..., Any]
+    key: hashable. arguments: by parameter an IR type, a tuple of them, or a `Constexpr`. arrays:
+    the family that all arrays are of; None without arrays.
+    """
+
+    key: tuple[Any, ...]
     arguments: Mapping[str, Any]
-    """By parameter: an IR type (or tuple of them) or a `Constexpr`."""
-    debug: bool = False
-    """Whether CUDA code checks device asserts; the other targets always do."""
-    traced: Function = field(init=False)
-    captured: Captured = field(init=False)
+    arrays: ArrayInfo | None
 
-    def __post_init__(self) -> None:
-        from ..frontend.inline import recording  # with all that rewrites: loaded by the first trace
-        from ..frontend.trace import trace
 
-        with recording() as reached:
-            self.traced = trace(self.fn, self.arguments)
-        self.captured = captured(reached)
+def specialize(parameters: Sequence[Parameter], values: Sequence[Any]) -> Specialization:
+    """What a launch with these values, in the order of the parameters, is compiled for.
 
-    @property
-    def types(self) -> tuple[Any, ...]:
-        """The types of the run-time arguments, in order."""
-        return tuple(v for v in self.arguments.values() if not isinstance(v, Constexpr))
+    Raises CompileTypeError or CompileValueError naming the argument for what is refused.
+    """
+    key: list[Any] = []
+    arguments: dict[str, Any] = {}
+    arrays: list[tuple[str, ArrayInfo]] = []
+    for parameter, value in zip(parameters, values):
+        name = parameter.name
+        if parameter.is_constexpr:
+            constexpr_key(name, value)  # refuses what cannot be one
+            arguments[name] = Constexpr(constexpr_value(value))
+        else:
+            found = kind_of(value).describe(parameter, name, value)
+            arguments[name] = found.type
+            arrays += found.arrays
+        key.append(type_key(name, arguments[name]))
+    return Specialization(tuple(key), arguments, one_family(arrays))
 
-    @cached_property
-    def function(self) -> Function:
-        """The optimised IR."""
-        from ..passes.pipeline import optimize
 
-        return optimize(self.traced)
-
-    @cached_property
-    def cuda(self) -> Any:
-        """The CUDA source. Raises CompileValueError where the lane rule is not defined."""
-        from ..targets.cuda import generate
-
-        return generate(self.function, debug=self.debug)
-
-    @cached_property
-    def _native(self) -> dict[bool, Any]:
-        return {}
-
-    def native(self, overlap: bool) -> Any:
-        """The CPU kernel, for arguments that may overlap or that do not."""
-        if overlap not in self._native:
-            from ..targets import cpu
-
-            self._native[overlap] = cpu.compile(self.function, overlap)
-        return self._native[overlap]
-
-    @cached_property
-    def written(self) -> dict[str, Where]:
-        """The names of the params that are stored through, with the line that does."""
-        from ..passes.provenance import written
-
-        return written(self.traced)
+def type_key(name: str, ty: Any) -> Any:
+    """What is in the key of one argument."""
+    if isinstance(ty, Constexpr):
+        return "constexpr", constexpr_key(name, ty.value)
+    if isinstance(ty, tuple):
+        return type(ty), tuple(type_key(name, part) for part in ty)
+    return ty

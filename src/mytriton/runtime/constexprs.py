@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import enum
 import struct
 from typing import Any
 
@@ -22,7 +23,8 @@ def exact(value: Any) -> Any:
     """A hashable stand-in for a value, equal only for values that mean the same code.
 
     Objects without parts of their own (functions, dtypes, enum members, …) are compared by their
-    type and their own `==`. Raises TypeError for what cannot be hashed.
+    type and their own `==`; those that Python compares by identity also by their attributes, so
+    that a change of one is another value. Raises TypeError for what cannot be hashed.
     """
     kind = type(value)
     if kind is int or kind is bool or kind is str or value is None:
@@ -44,7 +46,35 @@ def exact(value: Any) -> Any:
         fields = (field.name for field in dataclasses.fields(value))
         return kind, tuple((name, exact(getattr(value, name))) for name in fields)
     hash(value)
+    by_identity = getattr(kind, "__hash__", None) is object.__hash__
+    if by_identity and not callable(value) and hasattr(value, "__dict__"):
+        return kind, value, tuple((name, _attribute(part)) for name, part in vars(value).items())
     return kind, value
+
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), enum.Enum)
+
+
+def _attribute(value: Any) -> Any:
+    """An attribute of an object that is compared by identity: plain values count by value, all else
+    by identity."""
+    plain = isinstance(value, _PLAIN) or (
+        isinstance(value, (tuple, list)) and all(isinstance(part, _PLAIN) for part in value)
+    )
+    return exact(value) if plain else _Same(value)
+
+
+class _Same:
+    """Equal to what holds the same object."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
 
 
 def constexpr_key(name: str, value: Any) -> Any:

@@ -1,8 +1,8 @@
 """`@jit`: a Python function as a kernel, launched by `kernel[grid](…)`.
 
-One idea: binding is Python's. For each kernel a small function with the kernel's own signature is
-made, so defaults, keywords and error messages are the interpreter's; what it returns is classified
-into a key, the key finds a compiled artifact, and only a miss does any thinking.
+A launch binds its arguments as Python would (`binder.py`), takes a quick key of each
+(`arguments.py`), and finds under them the plan of an equal launch before. Only where there is none
+are the arguments looked at in full (`cache.py`) and the kernel compiled (`compile.py`).
 """
 
 from __future__ import annotations
@@ -13,61 +13,27 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, update_wrapper
-from types import TracebackType
-from typing import Any, overload
+from types import FunctionType, TracebackType
+from typing import TYPE_CHECKING, Any, overload
 
 from .. import targets
 from ..errors import CompileError, CompileTypeError, KernelFault, is_user_code
-from ..frontend.signature import (
-    Constexpr,
-    annotated_type,
-    is_const,
-    is_constexpr,
-    signature,
-)
+from ..frontend.signature import Constexpr
 from ..frontend.source import remember, source
 from ..ir.build import tracing
 from ..language.constexpr import constexpr
 from ..targets.memory import Argument
-from .arguments import (
-    UNSEEN,
-    ArrayInfo,
-    Parameter,
-    argument_type,
-    converters,
-    flat,
-    one_family,
-    piece_of,
-)
-from .cache import Artifact
-from .constexprs import constexpr_key, constexpr_value
-from .launch import Launch, check_options, execute, grid_of, refuse_warps
-from .target import target_of
+from .arguments import NEEDS_FULL_KEY, Converter, MockTensor, converters, flatten, key_part_of
+from .binder import binder
+from .cache import specialize
+from .compiled_kernel import CompiledKernel
+from .launch import execute, grid_of
+from .options import LAUNCH_OPTIONS, check_options, compile_options
+from .parameters import parameters
+from .target import chosen_target, target_of
 
-OPTIONS = frozenset(
-    [
-        "num_warps",
-        "num_stages",
-        "num_ctas",
-        "maxnreg",
-        "enable_fp_fusion",
-        "launch_cooperative_grid",
-        "launch_pdl",
-        "extern_libs",
-        "debug",
-        "sanitize_overflow",
-        "instrumentation_mode",
-        "stream",
-        "device",
-        "device_type",
-        "ir_override",
-        "matrix_instr_nonkdim",
-        "waves_per_eu",
-        "kpack",
-        "target",
-    ]
-)
-"""Keywords of a launch that are no parameters of the kernel."""
+if TYPE_CHECKING:
+    from .compile import Compilation
 
 
 class KernelInterface:
@@ -116,10 +82,13 @@ class Bound(KernelInterface):
 
 
 class JITFunction(KernelInterface):
-    """A kernel.
+    """A kernel, with what Triton's users find on one.
 
-    fn: the Python function. params, arg_names, constexprs: its parameters, their names, the names
-    of those that are constexpr. signature, __globals__: the function's. src: its source text.
+    fn: the Python function; `__globals__`, `signature`, `src` (the text from its `def` on) and
+    `cache_key` (a hash of the text and its place) are the function's. params: its parameters, each
+    with `name`, `num`, `default`, `annotation`, `is_constexpr`, `do_not_specialize`; arg_names,
+    constexprs: the names of all, of the constexprs. version, noinline, debug, launch_metadata: as
+    given to `@jit`. compilations: what was compiled, by key (`cache.py`).
     Calling it inlines it into the kernel that is being compiled; elsewhere it must be launched over
     a grid.
     """
@@ -141,21 +110,27 @@ class JITFunction(KernelInterface):
             raise CompileTypeError(f"@jit needs a Python function, got {fn!r}")
         if inspect.isasyncgenfunction(fn) or inspect.iscoroutinefunction(fn):
             raise CompileTypeError(f"{fn.__name__}: `async def` cannot be a kernel")
-        self.fn = fn
-        remember(fn)
         self.version, self.noinline = version, noinline
         self.debug = os.environ.get("TRITON_DEBUG") == "1" if debug is None else debug
-        self.launch_metadata = launch_metadata
+        self.do_not_specialize = list(do_not_specialize or ())
+        self.do_not_specialize_on_alignment = list(do_not_specialize_on_alignment or ())
+        self._repr, self.launch_metadata = repr, launch_metadata
+        self.pre_run_hooks: list[Callable[..., Any]] = []
+        self.compilations: dict[Any, Compilation] = {}
+        self._plans: dict[Any, Plan] = {}
+        self._become(fn)
+
+    def _become(self, fn: FunctionType) -> None:
+        """Takes a Python function for the kernel's."""
+        remember(fn)
+        self.fn = fn
         self.signature = inspect.signature(fn)
         self.__globals__ = fn.__globals__
-        self.params = parameters(fn, set(do_not_specialize or ()))
+        self.params = parameters(fn, self.do_not_specialize, self.do_not_specialize_on_alignment)
         self.arg_names = [parameter.name for parameter in self.params]
         self.constexprs = [p.name for p in self.params if p.is_constexpr]
-        self.pre_run_hooks: list[Callable[..., Any]] = []
-        self.artifacts: dict[Any, Artifact] = {}
-        self._plans: dict[Any, Plan] = {}
-        self._pieces = [piece_of(parameter) for parameter in self.params]
-        self._options = OPTIONS - set(self.arg_names)
+        self._key_parts = [key_part_of(parameter) for parameter in self.params]
+        self._options = LAUNCH_OPTIONS.keys() - set(self.arg_names)
         self._bind = binder(fn)
         update_wrapper(self, fn, updated=())
 
@@ -170,6 +145,19 @@ class JITFunction(KernelInterface):
             return self
         return Bound(self, instance)
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Inlines the function into the kernel being compiled. Raises CompileError elsewhere."""
+        if not tracing():
+            raise CompileError(
+                f"{self.fn.__name__} is a kernel: launch it with {self.fn.__name__}[grid](…)"
+            )
+        from ..frontend.inline import inline  # with all that rewrites: loaded by the first trace
+
+        kwargs = {key: v for key, v in kwargs.items() if key not in ("_semantic", "_generator")}
+        return inline(self.fn, args, kwargs)
+
+    # -- what a kernel says of itself
+
     @property
     def src(self) -> str:
         """The source text, from its `def` on."""
@@ -183,38 +171,68 @@ class JITFunction(KernelInterface):
         text = f"{self.__module__}:{self.__qualname__}\n{self.src}"
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Inlines the function into the kernel being compiled. Raises CompileError elsewhere."""
-        if not tracing():
-            raise CompileError(
-                f"{self.fn.__name__} is a kernel: launch it with {self.fn.__name__}[grid](…)"
-            )
-        from ..frontend.inline import inline  # with all that rewrites: loaded by the first trace
+    def repr(self, specialization: Any) -> str:
+        """The name of a compilation: what `@jit(repr=…)` makes of an object with `constants` (the
+        constexprs' values by name) and `signature` (types by name), else the function's."""
+        return self.__name__ if self._repr is None else self._repr(specialization)
 
-        kwargs = {key: v for key, v in kwargs.items() if key not in ("_semantic", "_generator")}
-        return inline(self.fn, args, kwargs)
+    def parse(self) -> Any:
+        """The source as an `ast.Module`."""
+        import ast
+
+        return ast.parse(self.src)
+
+    def create_binder(self) -> Callable[..., tuple[Any, ...]]:
+        """The function with the kernel's signature that returns its arguments in order."""
+        return self._bind
+
+    @property
+    def device_caches(self) -> DeviceCaches:
+        """What was compiled, by device and then by key: `kernel.device_caches[0][0]`. All devices
+        of a process share their compilations here."""
+        return DeviceCaches(self)
+
+    def _unsafe_update_src(self, new_src: str) -> None:
+        """Makes the kernel that of another source text, a `def` of the same name, in the globals it
+        had. Raises CompileError where the text is none, or where the function is a closure."""
+        from .source_text import function_from
+
+        self.clear_cache()
+        self._become(function_from(self.fn, new_src))
+
+    # -- launching
 
     def clear_cache(self) -> None:
         """Forgets every compilation of this kernel, and the GPU kernels loaded for it."""
         driver = sys.modules.get(f"{targets.__name__}.cuda.driver")
         if driver is not None:
-            driver.forget([a.cuda for a in self.artifacts.values() if "cuda" in vars(a)])
-        self.artifacts.clear()
+            made = [c for c in self.compilations.values() if "cuda" in c.made()]
+            driver.forget([compilation["cuda"] for compilation in made])
+        self.compilations.clear()
         self._plans.clear()
 
     def add_pre_run_hook(self, hook: Callable[..., Any]) -> None:
         """Adds a function called with the launch's arguments before each launch."""
         self.pre_run_hooks.append(hook)
 
-    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Launch:
+    def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> CompiledKernel:
+        """Compiles for these arguments and runs nothing. A torch or NumPy dtype, or a `MockTensor`,
+        stands for a tensor of it."""
+        wrap = MockTensor.wrap_dtype
+        constexprs = set(self.constexprs)
+        given = [v if n in constexprs else wrap(v) for n, v in zip(self.arg_names, args)]
+        named = {n: v if n in constexprs else wrap(v) for n, v in kwargs.items()}
+        return self.run(*given, *args[len(given) :], grid=grid, warmup=True, **named)
+
+    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> CompiledKernel:
         """Launches over the grid; with warmup only compiles.
 
-        Raises CompileError and its kinds for faults of the kernel or of the arguments.
+        Raises CompileError and its kinds for faults of the kernel or of the arguments, KernelError
+        for what goes wrong while it runs.
         """
         options: Mapping[str, Any] = {}
         if not self._options.isdisjoint(kwargs):
             options = {key: kwargs.pop(key) for key in tuple(kwargs) if key in self._options}
-            check_options(options)
         try:
             values = self._bind(*args, **kwargs)
         except TypeError as error:
@@ -228,76 +246,110 @@ class JITFunction(KernelInterface):
 
     def _launch(
         self, values: tuple[Any, ...], grid: Any, warmup: bool, options: Mapping[str, Any]
-    ) -> Launch:
-        plan = self._plan(values, bool(options.get("debug", self.debug)))
-        artifact = plan.artifact
-        name = target_of(options.get("target"), plan.arrays)
-        extents = None
-        if not warmup:
-            # Compiling only, a grid of no program is a mistake; a run over none does nothing.
-            least = 1 if name is None else 0
-            extents = grid_of(grid, lambda: dict(zip(self.arg_names, values)), least)
-        if name in (None, "cuda"):
-            refuse_warps(options)
-            artifact.cuda  # noqa: B018 - its refusals are the launch's
-        if name is not None and extents is not None and 0 not in extents:
-            execute(artifact, name, extents, plan.arguments(values))
-        return Launch(artifact, None if warmup else name, extents)
+    ) -> CompiledKernel:
+        plan = self._plan(values, options)
+        name, compilation = plan.target, plan.compilation
+        if warmup:
+            compilation.prepare(name)
+            return CompiledKernel(compilation, name, None)
+        # Compiling only, a grid of no program is a mistake; a run over none does nothing.
+        least = 1 if name is None else 0
+        extents = grid_of(grid, lambda: dict(zip(self.arg_names, values)), least)
+        if name is None:
+            compilation.prepare(None)
+        else:
+            execute(compilation, name, extents, plan.arguments(values))
+        return CompiledKernel(compilation, name, extents)
 
-    def _plan(self, values: tuple[Any, ...], debug: bool) -> Plan:
+    def _plan(self, values: tuple[Any, ...], options: Mapping[str, Any]) -> Plan:
         """How to launch with arguments like these, in the order of the parameters."""
-        key = (debug, *[piece(value) for piece, value in zip(self._pieces, values)])
-        plan = self._plans.get(key)
-        if plan is not None and plan.artifact.captured.changed() is None:
+        chosen = chosen_target(options.get("target")) if options else chosen_target(None)
+        parts = [key_part(value) for key_part, value in zip(self._key_parts, values)]
+        key = (chosen, self.debug, *options.values(), *parts)
+        if options:
+            key = (tuple(options), *key)
+        plan = self._plans.get(key) if _hashable(options) else None
+        if plan is not None and plan.compilation.violated() is None:
             return plan
-        arrays, artifact = self.compiled(values, debug)
-        types = enumerate(artifact.arguments.values())
-        runtime = tuple(i for i, ty in types if not isinstance(ty, Constexpr))
-        makers = converters(artifact.types, [values[i] for i in runtime])
-        plan = Plan(
-            artifact,
-            arrays,
-            tuple(zip(runtime, makers)),
-            any(isinstance(ty, tuple) for ty in artifact.types),
-        )
-        if UNSEEN not in key:
+        plan = self._new_plan(values, options, chosen)
+        if NEEDS_FULL_KEY not in parts and _hashable(options):
             self._plans[key] = plan
         return plan
 
-    def compiled(self, values: Sequence[Any], debug: bool = False) -> tuple[Any, Artifact]:
-        """The artifact for arguments in the order of the parameters, made if there is none."""
-        named = list(zip(self.params, values))
-        arrays = [(p.name, value) for p, value in named if not p.is_constexpr]
-        family = one_family(arrays)
-        types: dict[str, Any] = {}
-        key: list[Any] = [debug]
-        for parameter, value in named:
-            if parameter.is_constexpr:
-                key.append(constexpr_key(parameter.name, value))
-                types[parameter.name] = Constexpr(constexpr_value(value))
-            else:
-                types[parameter.name] = argument_type(parameter, parameter.name, value)
-                key.append(_type_key(parameter.name, types[parameter.name]))
-        artifact = self.artifacts.get(tuple(key))
-        if artifact is None or artifact.captured.changed() is not None:
-            artifact = self.artifacts[tuple(key)] = Artifact(self.fn, types, debug)
-        return family, artifact
+    def _new_plan(
+        self, values: Sequence[Any], options: Mapping[str, Any], chosen: str | None
+    ) -> Plan:
+        """A plan for arguments of kinds that were not seen before; compiles what is not there.
+
+        Raises CompileError for options that the target refuses, and for what it cannot be given.
+        """
+        from .compile import Compilation  # with tracing and the passes: loaded by the first launch
+
+        found = specialize(self.params, values)
+        target = target_of(chosen, found.arrays)
+        check_options(options, target)
+        asked = compile_options(options, self.debug, target)
+        key = (asked, *found.key)
+        compilation = self.compilations.get(key)
+        if compilation is None or compilation.violated() is not None:
+            name = self.repr(_Specialization(found.arguments)) if self._repr else self.__name__
+            compilation = Compilation(self.fn, found.arguments, asked, name)
+            compilation.prepare(target)
+            self.compilations[key] = compilation
+        types = enumerate(compilation.arguments.values())
+        places = tuple(place for place, ty in types if not isinstance(ty, Constexpr))
+        makers = converters(compilation.types, [values[place] for place in places])
+        nested = any(isinstance(ty, tuple) for ty in compilation.types)
+        return Plan(compilation, target, tuple(zip(places, makers)), nested)
+
+
+def _hashable(options: Mapping[str, Any]) -> bool:
+    """Whether the options may be part of a key: a dict of libraries may not."""
+    return not any(isinstance(value, (dict, list, set)) for value in options.values())
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a launch needs to know, found by the arguments' kinds alone: the artifact, the family of
-    the arrays, which arguments are run-time ones and what makes them what targets take."""
+    """What a launch needs to know, found by the arguments' kinds alone: the compilation, the
+    target, and for each run-time argument its place and its converter. nested: some are tuples."""
 
-    artifact: Artifact
-    arrays: ArrayInfo | None
-    makers: tuple[tuple[int, Callable[[Any], Any]], ...]
+    compilation: Compilation
+    target: str | None
+    converters: tuple[tuple[int, Converter], ...]
     nested: bool
 
     def arguments(self, values: Sequence[Any]) -> list[Argument]:
         """The run-time arguments, in the order of the function's params."""
-        made = [make(values[i]) for i, make in self.makers]
-        return flat(made) if self.nested else made
+        made = [make(values[place]) for place, make in self.converters]
+        return flatten(made) if self.nested else made
+
+
+class _Specialization:
+    """What `@jit(repr=…)` is given: `constants` and `signature`, by parameter."""
+
+    def __init__(self, arguments: Mapping[str, Any]) -> None:
+        known = {n: v.value for n, v in arguments.items() if isinstance(v, Constexpr)}
+        self.constants = known
+        self.signature = {n: "constexpr" if n in known else str(v) for n, v in arguments.items()}
+
+
+class DeviceCaches:
+    """A kernel's compilations as Triton shows them: by device, first of a tuple, by key."""
+
+    def __init__(self, kernel: JITFunction) -> None:
+        self._kernel = kernel
+
+    def __getitem__(self, device: Any) -> tuple[Any, ...]:
+        target = chosen_target(None)
+        compiled = {
+            key: CompiledKernel(compilation, target, None)
+            for key, compilation in self._kernel.compilations.items()
+        }
+        return compiled, {}, target, None, self._kernel.create_binder()
+
+    def clear(self) -> None:
+        """Forgets every compilation."""
+        self._kernel.clear_cache()
 
 
 def kernel_frames(trace: TracebackType | None) -> TracebackType | None:
@@ -315,55 +367,6 @@ def kernel_frames(trace: TracebackType | None) -> TracebackType | None:
     for found in reversed(frames):
         kept = TracebackType(kept, found.tb_frame, found.tb_lasti, found.tb_lineno)
     return kept or trace
-
-
-def _type_key(name: str, ty: Any) -> Any:
-    if isinstance(ty, Constexpr):
-        return "constexpr", constexpr_key(name, ty.value)
-    if isinstance(ty, tuple):
-        return type(ty), tuple(_type_key(name, part) for part in ty)
-    return ty
-
-
-def parameters(fn: Callable[..., Any], fixed: set[int | str]) -> list[Parameter]:
-    """The parameters of a kernel."""
-    result = []
-    for num, found in enumerate(signature(fn).parameters.values()):
-        default = Parameter.empty if found.default is found.empty else found.default
-        result.append(
-            Parameter(
-                found.name,
-                num,
-                default,
-                None if found.annotation is found.empty else found.annotation,
-                is_constexpr(found),
-                is_const(found),
-                annotated_type(found.annotation),
-                bool(fixed & {num, found.name}),
-            )
-        )
-    return result
-
-
-def binder(fn: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
-    """A function with the kernel's signature that returns its arguments in order."""
-    form = inspect.signature(fn)
-    names = list(form.parameters)
-    text = str(form.replace(parameters=_undefaulted(form), return_annotation=form.empty))
-    body = f"({', '.join(names)},)" if names else "()"
-    space: dict[str, Any] = {}
-    exec(f"def bind{text}: return {body}", space)
-    bind: Any = space["bind"]
-    bind.__defaults__, bind.__kwdefaults__ = fn.__defaults__, fn.__kwdefaults__
-    bind.__name__ = bind.__qualname__ = fn.__name__
-    return bind  # type: ignore[no-any-return]
-
-
-def _undefaulted(form: inspect.Signature) -> list[inspect.Parameter]:
-    return [
-        parameter.replace(annotation=parameter.empty, default=parameter.empty)
-        for parameter in form.parameters.values()
-    ]
 
 
 @overload

@@ -17,21 +17,19 @@ import os
 import warnings
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any
 
 from ..errors import CompileValueError
-from .arguments import ArrayInfo
-
-RUN: dict[str, Any] = {}
-"""What each target does with a compiled kernel; filled by `launch`."""
+from ..targets import TARGETS
+from .arrays import ArrayInfo
 
 _blocks: ContextVar[tuple[target, ...]] = ContextVar("blocks", default=())
 
 
 class _Process:
-    """What `set_target` chose for the process."""
+    """What `set_target` chose for the process, and what its environment said at its start."""
 
     target: str | None = None
+    environment: str | None = os.environ.get("MYTRITON_TARGET") or None
 
 
 class target:
@@ -47,7 +45,7 @@ class target:
 
     def __init__(self, name: str | None) -> None:
         self.name = name
-        self.entered = name not in (None, *RUN)  # a refused one needs no warning
+        self.entered = name not in (None, *TARGETS)  # a refused one needs no warning
         check_target(name)
 
     def __enter__(self) -> target:
@@ -91,8 +89,8 @@ def set_target(name: str | None) -> None:
 
 def check_target(name: str | None) -> str | None:
     """The name. Raises CompileValueError if it is no target's."""
-    if name is not None and name not in RUN:
-        raise CompileValueError(f"there is no target {name!r}; there are {', '.join(RUN)}")
+    if name is not None and name not in TARGETS:
+        raise CompileValueError(f"there is no target {name!r}; there are {', '.join(TARGETS)}")
     return name
 
 
@@ -104,11 +102,7 @@ def chosen_target(given: str | None) -> str | None:
     for block in reversed(_blocks.get()):
         if block.name is not None:
             return block.name
-    return _Process.target or _from_environment()
-
-
-def _from_environment() -> str | None:
-    return check_target(os.environ.get("MYTRITON_TARGET") or None)
+    return _Process.target or check_target(_Process.environment)
 
 
 def target_of(given: str | None, arrays: ArrayInfo | None) -> str | None:

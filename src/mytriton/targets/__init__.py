@@ -1,1 +1,93 @@
-"""What runs a function of the IR, one package each, and what they share: memory, disk, show."""
+"""What runs kernels: one row a target, and the one signature that they all have.
+
+    executable = TARGETS["cpu"].compile(function, CompileOptions())
+    executable.launch((4, 1, 1), arguments)
+
+A target takes one stage of a compilation (`runtime/compile.py` lists them): the optimised function,
+the CUDA source, or the kernel's own Python. Its package is imported when it compiles first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal, Protocol
+
+from .memory import Argument
+
+Grid = tuple[int, int, int]
+"""The number of programs along x, y and z."""
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """What a launch asks of code generation. All of it is part of a compilation's key.
+
+    debug: CUDA code checks device asserts; the other targets always do. num_warps: the tiled CUDA
+    lowering with so many warps a program; None: one thread a lane. arch: the GPU architecture that
+    PTX and machine code are made for where no device says. overlap: pointer arguments may share
+    memory; without it a target may take distinct ones to be apart.
+    """
+
+    debug: bool = False
+    num_warps: int | None = None
+    arch: str = "sm_80"
+    overlap: bool = True
+
+
+@dataclass(frozen=True)
+class PythonKernel:
+    """A kernel as its Python function, for a target that runs that.
+
+    arguments: by parameter an IR type, a tuple of them, or a `Constexpr`.
+    """
+
+    fn: Callable[..., Any]
+    arguments: Mapping[str, Any]
+
+
+class Executable(Protocol):
+    """A kernel that can run."""
+
+    def launch(self, grid: Grid, arguments: Sequence[Argument]) -> None:
+        """Runs every program of the grid on the run-time arguments, in the order of the function's
+        params. Raises KernelError for what goes wrong."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """One target: where its package is, the stage that it takes, and whose memory it reaches."""
+
+    name: str
+    about: str
+    stage: Literal["python", "traced", "ssa", "cuda"]
+    package: str
+    memory: Literal["host", "gpu"] = "host"
+
+    def compile(self, source: Any, options: CompileOptions) -> Executable:
+        """The executable of a kernel. `source` is the stage the target takes.
+
+        Raises CompileError for what the target cannot run.
+        """
+        package: Any = import_module(f"{__name__}.{self.package}")
+        made: Executable = package.compile(source, options)
+        return made
+
+
+TARGETS: dict[str, Target] = {
+    target.name: target
+    for target in (
+        Target("cpu", "machine code for this processor, through LLVM", "ssa", "cpu"),
+        Target("interpret", "NumPy, a block at a time: what every op means", "ssa", "interpret"),
+        Target(
+            "eager",
+            "the kernel's own Python, a program at a time, on real blocks",
+            "python",
+            "interpret.eager",
+        ),
+        Target("cudasim", "the CUDA text, thread by thread on the host", "cuda", "cuda.sim"),
+        Target("cuda", "the CUDA text on an NVIDIA GPU", "cuda", "cuda", "gpu"),
+    )
+}
+"""Every target by name."""

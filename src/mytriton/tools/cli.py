@@ -108,7 +108,7 @@ def _show(options: argparse.Namespace) -> int:
     kernel = load_kernel(options.kernel, options.sig, options.arch)
     console = Console()
     for name in names:
-        text = STAGES[name].text(kernel)
+        text = kernel.text(name)
         if len(names) > 1:
             console.rule(f"{name}: {STAGES[name].about}")
         if console.is_terminal:

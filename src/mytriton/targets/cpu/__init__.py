@@ -10,6 +10,7 @@ a loop), `pointwise` (ops as functions of their index), `loops` (a loop nest), `
 from __future__ import annotations
 
 from ...ir.nodes import Function
+from .. import CompileOptions
 from .expand import expand
 from .kernel import CpuKernel
 from .plan_text import plan_text as printed
@@ -17,12 +18,12 @@ from .planner import plan_of
 from .table import LOWERINGS
 
 
-def compile(function: Function, overlap: bool) -> CpuKernel:
-    """Compiles an optimised function. `overlap`: distinct pointer arguments may share memory."""
-    return CpuKernel(function, overlap)
+def compile(function: Function, options: CompileOptions) -> CpuKernel:
+    """The executable of an optimised function."""
+    return CpuKernel(function, options.overlap)
 
 
-def plan_text(function: Function, overlap: bool) -> str:
+def plan_text(function: Function, overlap: bool = False) -> str:
     """The plan of an optimised function as text: its loop nests, and what lies in buffers."""
     expanded = expand(function)
     return printed(expanded, plan_of(expanded, overlap, LOWERINGS))

@@ -8,6 +8,11 @@ simulated.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .. import CompileOptions, Grid
+from ..memory import Argument
 from . import control, memory, report, values
 from .driver import launch
 from .lane import generate
@@ -17,11 +22,28 @@ from .source import CudaSource, Parameter
 _RULES = (values, memory, control, report)
 """The modules that register the lane rule's ops; imported for that."""
 
+
+@dataclass(frozen=True)
+class OnGPU:
+    """A CUDA text that runs on a GPU."""
+
+    source: CudaSource
+
+    def launch(self, grid: Grid, arguments: Sequence[Argument]) -> None:
+        launch(self.source, grid, arguments)
+
+
+def compile(source: CudaSource, options: CompileOptions) -> OnGPU:
+    """The executable of a CUDA text; NVRTC compiles it at the first launch, for the device."""
+    return OnGPU(source)
+
+
 __all__ = [
     "Compiled",
     "CudaSource",
     "NvrtcError",
     "Parameter",
+    "compile",
     "compile_nvrtc",
     "generate",
     "launch",

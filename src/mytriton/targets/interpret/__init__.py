@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,12 +17,28 @@ from ...ir.nodes import Function, Param, Value, walk
 from ...ir.numeric import Array, canonical, held_dtype
 from ...ir.types import ScalarType
 from ...passes.provenance import makes_unknown_addresses
+from .. import CompileOptions, Grid
 from ..memory import Argument, Buffer
 from .memory import Index, Memory
 from .program import MEANINGS, Launch, Program
 from .turns import Turns
 
-__all__ = ["MEANINGS", "run"]
+__all__ = ["MEANINGS", "compile", "run"]
+
+
+@dataclass(frozen=True)
+class Interpreted:
+    """A function of the IR that the interpreter runs."""
+
+    function: Function
+
+    def launch(self, grid: Grid, arguments: Sequence[Argument]) -> None:
+        run(self.function, arguments, grid)
+
+
+def compile(function: Function, options: CompileOptions) -> Interpreted:
+    """The executable of a function; any stage of the IR will do."""
+    return Interpreted(function)
 
 
 def run(

@@ -10,7 +10,7 @@ region (a combine function) is first traced as usual.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ from ...ir.structural import HINT
 from ...ir.types import Type, shape_of
 from ...language.tensor import tensor
 from ...passes.provenance import makes_unknown_address, makes_unknown_addresses
+from .. import CompileOptions, Grid, PythonKernel
 from ..memory import Argument, Buffer
 from ..show import show_typed
 from . import every, hold
@@ -139,6 +140,30 @@ class EagerBuilder(Builder):
         if isinstance(operand, (Value, Param)) and not isinstance(operand, EagerValue):
             return str(operand.ty)
         return show_typed(operand.ty, self.program.value(operand))
+
+
+@dataclass(frozen=True)
+class EagerKernel:
+    """A kernel that runs as Python."""
+
+    kernel: PythonKernel
+
+    def launch(self, grid: Grid, arguments: Sequence[Argument]) -> None:
+        values = iter(arguments)
+
+        def bound(argument: Any) -> Any:
+            if isinstance(argument, tuple):
+                return getattr(type(argument), "_make", tuple)(map(bound, argument))
+            known = isinstance(argument, Constexpr)
+            return argument if known else RunTime(argument, next(values))
+
+        named = {name: bound(argument) for name, argument in self.kernel.arguments.items()}
+        run_eager(self.kernel.fn, named, grid)
+
+
+def compile(kernel: PythonKernel, options: CompileOptions) -> EagerKernel:
+    """The executable of a kernel; nothing is compiled."""
+    return EagerKernel(kernel)
 
 
 def run_eager(

@@ -13,10 +13,12 @@ import ctypes
 import re
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from ....errors import KernelAssertionError
+from ... import CompileOptions, Grid
 from ...memory import Argument
 from ..prelude import host_text
 from ..source import CudaSource
@@ -28,6 +30,21 @@ RESIDENT_THREADS = 4096
 """How many threads run side by side where programs may wait for each other."""
 
 _lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A CUDA text that runs on the host."""
+
+    source: CudaSource
+
+    def launch(self, grid: Grid, arguments: Sequence[Argument]) -> None:
+        run(self.source, grid, arguments)
+
+
+def compile(source: CudaSource, options: CompileOptions) -> Simulated:
+    """The executable of a CUDA text; the host compiler sees it at the first launch."""
+    return Simulated(source)
 
 
 def run(

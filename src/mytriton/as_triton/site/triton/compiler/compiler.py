@@ -16,10 +16,12 @@ from typing import Any
 from mytriton.errors import CompileTypeError, CompileValueError
 from mytriton.frontend.signature import Constexpr
 from mytriton.ir.types import parse_type
-from mytriton.runtime.arguments import converters, flat
-from mytriton.runtime.cache import Artifact
+from mytriton.runtime.arguments import converters, flatten
+from mytriton.runtime.compile import Compilation
+from mytriton.runtime.compiled_kernel import GPU_TEXTS, HOST_TEXTS, LazyDict, run_time_arguments
 from mytriton.runtime.jit import JITFunction
 from mytriton.runtime.launch import execute, grid_of
+from mytriton.targets import CompileOptions
 
 from ..backends.compiler import BaseBackend, GPUTarget, Options
 from ..runtime.cache import triton_key
@@ -97,26 +99,6 @@ class ASTSource:
         return parameter.default
 
 
-class LazyDict(dict[str, Any]):
-    """A dict whose values may be functions that make them when they are first read."""
-
-    def __init__(self, data: Mapping[str, Callable[[], Any]]) -> None:
-        super().__init__(data)
-
-    def __getitem__(self, key: str) -> Any:
-        value = super().__getitem__(key)
-        if callable(value):
-            value = value()
-            self[key] = value
-        return value
-
-    def get(self, key: str, default: Any = None) -> Any:
-        try:
-            return self[key]
-        except KeyError:
-            return default
-
-
 KernelMetadata = namedtuple(
     "KernelMetadata",
     [
@@ -174,33 +156,29 @@ class CompiledKernel:
         self.module: Any = None
         self.function: Any = None
         self.run: Any = None
-        self._artifact()
+        self._compilation()
 
-    def _artifact(self) -> Artifact:
-        artifact = Artifact(self.src.fn.fn, self.src.arguments(), self.options.debug)
+    def _compilation(self) -> Compilation:
+        options = CompileOptions(self.options.debug)
+        compilation = Compilation(self.src.fn.fn, self.src.arguments(), options)
         if self.target.backend == "cpu":
-            artifact.native(True)
+            compilation.executable("cpu", overlap=True)
         else:
-            _ = artifact.cuda
-        return artifact
+            compilation.prepare("cuda")
+        return compilation
 
     def _init_handles(self) -> None:
         """Makes what a launch needs, if it is not there."""
         if self.function is None:
-            self.function = self._artifact()
+            self.function = self._compilation()
             self.run = self.launch
 
     @property
     def asm(self) -> LazyDict:
         self._init_handles()
-        artifact: Artifact = self.function
-        stages: dict[str, Callable[[], Any]] = {"ttir": lambda: str(artifact.function)}
-        if self.target.backend == "cpu":
-            stages["llir"] = lambda: str(artifact.native(False).llvm)
-            stages["asm"] = lambda: str(artifact.native(False).asm)
-        else:
-            stages["cuda"] = lambda: str(artifact.cuda.text)
-        return LazyDict(stages)
+        compilation: Compilation = self.function
+        names = HOST_TEXTS if self.target.backend == "cpu" else GPU_TEXTS
+        return LazyDict({key: partial(compilation.text, stage) for key, stage in names.items()})
 
     def launch_metadata(self, grid: Sequence[int], stream: Any, *args: Any) -> Any:
         """What launch hooks are given: `get()` returns a dict with name, function and stream."""
@@ -212,7 +190,7 @@ class CompiledKernel:
         grid_1: int,
         grid_2: int,
         stream: Any,
-        function: Artifact,
+        function: Compilation,
         packed_metadata: Any,
         launch_metadata: Any,
         enter_hook: Any,
@@ -222,12 +200,9 @@ class CompiledKernel:
         """Launches over the grid with all parameters, or with those that are no constexprs."""
         if enter_hook:
             enter_hook(launch_metadata)
-        types = function.types
-        if len(args) != len(types):
-            given = zip(args, function.arguments.values())
-            args = tuple(value for value, ty in given if not isinstance(ty, Constexpr))
-        makers = converters(types, args)
-        values = flat([make(value) for make, value in zip(makers, args)])
+        given = run_time_arguments(function, args)
+        makers = converters(function.types, given)
+        values = flatten([make(value) for make, value in zip(makers, given)])
         grid = grid_of((grid_0, grid_1, grid_2), dict)
         execute(function, self.target.backend, grid, values)
         if exit_hook:

@@ -1,0 +1,266 @@
+"""The compiler, from a kernel's Python to what a target runs, as one ordered table.
+
+`STAGES` is the table of contents: each row is a stage with a name, what it is, how it is made from
+the stages before it, and how it reads as text. A launch makes the stage that its target takes;
+`mytriton show`, the object that a launch returns, and warming up read the same rows.
+
+    compilation = Compilation(add_kernel.fn, {"x": PointerType(F32), …, "BLOCK": Constexpr(64)})
+    compilation["ssa"]                    # the optimised ir.Function
+    compilation.text("cuda")              # CUDA C++
+    compilation.executable("cpu")         # what runs it: launch(grid, arguments)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+from ..errors import CompileError, CompileValueError, Where
+from ..frontend.guards import Captured, captured
+from ..frontend.inline import recording
+from ..frontend.signature import Constexpr
+from ..frontend.trace import trace
+from ..ir.nodes import Function
+from ..passes import pipeline
+from ..passes.provenance import written
+from ..targets import TARGETS, CompileOptions, Executable, PythonKernel
+
+compiling = threading.RLock()
+"""Held while a stage is made: one thread compiles at a time."""
+
+
+@dataclass(frozen=True)
+class Traced:
+    """What tracing gives: the function, and the values it read from outside its arguments."""
+
+    function: Function
+    captured: Captured
+
+
+class Compilation:
+    """One kernel for one set of argument types, constexpr values and options.
+
+    fn: the Python function. arguments: by parameter an IR type, a tuple of them, or a `Constexpr`.
+    `compilation[name]` is a stage of `STAGES`, made when it is first asked for and kept; what its
+    making raises is raised each time.
+    """
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        arguments: Mapping[str, Any],
+        options: CompileOptions = CompileOptions(),  # noqa: B008 - frozen
+        name: str = "",
+    ) -> None:
+        self.fn, self.arguments, self.options = fn, arguments, options
+        self.name = name or fn.__name__
+        self._made: dict[str, Any] = {}
+        self._executables: dict[tuple[str, bool], Executable] = {}
+
+    def __getitem__(self, stage: str) -> Any:
+        if stage not in self._made:
+            with compiling:
+                if stage not in self._made:
+                    self._made[stage] = STAGES[stage].make(self)
+        return self._made[stage]
+
+    def made(self) -> tuple[str, ...]:
+        """The stages made so far."""
+        return tuple(self._made)
+
+    def text(self, stage: str) -> str:
+        """A stage as text. Raises CompileError where it cannot be made."""
+        return STAGES[stage].text(self[stage])
+
+    @cached_property
+    def traced(self) -> Traced:
+        """The function as traced, and what it read."""
+        with compiling, recording() as reached:
+            function = trace(self.fn, self.arguments)
+        return Traced(function, captured(reached))
+
+    def violated(self) -> str | None:
+        """The name of something that was read while tracing and has changed since."""
+        return self.traced.captured.changed() if "traced" in vars(self) else None
+
+    @property
+    def function(self) -> Function:
+        """The optimised IR."""
+        function: Function = self["ssa"]
+        return function
+
+    @cached_property
+    def hash(self) -> str:
+        """A name for the source, the arguments and the options: a SHA-256 in hexadecimal."""
+        import hashlib
+
+        parts = (_source(self.fn), sorted(self.arguments.items()), self.options)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+    @property
+    def types(self) -> tuple[Any, ...]:
+        """The types of the run-time arguments, in order."""
+        return tuple(v for v in self.arguments.values() if not isinstance(v, Constexpr))
+
+    def prepare(self, target: str | None) -> None:
+        """Makes the stage that a target takes; without one, those of a launch that only compiles.
+        Raises CompileError for what the target cannot be given."""
+        self["cuda" if target is None else TARGETS[target].stage]
+
+    def executable(self, target: str, overlap: bool = False) -> Executable:
+        """What runs the kernel on a target, for arguments that may share memory or that do not."""
+        key = target, overlap
+        found = self._executables.get(key)
+        if found is None:
+            row, options = TARGETS[target], dataclasses.replace(self.options, overlap=overlap)
+            with compiling:
+                found = self._executables[key] = row.compile(self[row.stage], options)
+        return found
+
+    @cached_property
+    def written(self) -> dict[str, Where]:
+        """The names of the params that are stored through, with the line that does."""
+        return written(self.traced.function)
+
+
+# -- the stages
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of the compiler.
+
+    about: what it is, in a few words. make: the stage from a compilation, whose earlier stages it
+    reads. text: the stage as text. lexer: the name of the lexer that colours the text.
+    """
+
+    name: str
+    about: str
+    make: Callable[[Compilation], Any]
+    text: Callable[[Any], str]
+    lexer: str
+
+
+def _print(function: Function) -> str:
+    from ..ir.text import print_function
+
+    return print_function(function)
+
+
+def _after(step: pipeline.Pass, before: str, compilation: Compilation) -> Function:
+    return step(compilation[before])
+
+
+def _passes() -> Iterator[Stage]:
+    """One stage a pass: what the optimiser's steps leave, one after the other."""
+    before = "traced"
+    for step in pipeline.PASSES:
+        about = f"SSA after the pass {step.__name__}"
+        yield Stage(step.__name__, about, partial(_after, step, before), _print, "llvm")
+        before = step.__name__
+
+
+def _tree(compilation: Compilation) -> Any:
+    from ..ir.tree import expression_ops
+
+    return expression_ops(compilation["ssa"])
+
+
+def _print_tree(trees: Any) -> str:
+    return "\n".join(map(str, trees))
+
+
+def _cuda(compilation: Compilation) -> Any:
+    from ..targets.cuda import generate
+
+    options = compilation.options
+    if options.num_warps is not None:
+        raise CompileError(
+            "num_warps= selects the tiled CUDA lowering, which does not exist yet; leave it out for"
+            " one thread a lane, or choose the target cpu"
+        )
+    return generate(compilation["ssa"], debug=options.debug)
+
+
+def _nvrtc(compilation: Compilation) -> Any:
+    from ..targets.cuda import compile_nvrtc
+
+    return compile_nvrtc(compilation["cuda"].text, compilation.options.arch)
+
+
+def _sass(code: bytes) -> str:
+    """GPU machine code as text, by `nvdisasm`."""
+    import shutil
+    import subprocess
+    import tempfile
+
+    disassembler = shutil.which("nvdisasm")
+    if disassembler is None:
+        raise CompileValueError(
+            "sass needs nvdisasm on the PATH; it comes with the CUDA toolkit", where=()
+        )
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(code)
+        file.flush()
+        command = [disassembler, "--print-code", file.name]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def _plan(compilation: Compilation) -> str:
+    from ..targets.cpu import plan_text
+
+    return plan_text(compilation["ssa"])
+
+
+def _native(compilation: Compilation) -> Any:
+    return compilation.executable("cpu")
+
+
+STAGES: dict[str, Stage] = {
+    stage.name: stage
+    for stage in (
+        Stage(
+            "python",
+            "the kernel's own Python",
+            lambda c: PythonKernel(c.fn, c.arguments),
+            lambda kernel: _source(kernel.fn),
+            "python",
+        ),
+        Stage(
+            "traced", "SSA as traced, before any pass", lambda c: c.traced.function, _print, "llvm"
+        ),
+        *_passes(),
+        Stage("ssa", "SSA after all passes", lambda c: _optimised(c["traced"]), _print, "llvm"),
+        Stage("tree", "each effect as the tree of its operands", _tree, _print_tree, "python"),
+        Stage("cuda", "CUDA C++", _cuda, lambda source: str(source.text), "cuda"),
+        Stage("ptx", "PTX from NVRTC", lambda c: _nvrtc(c).ptx, str, "ptx"),
+        Stage(
+            "cubin", "GPU machine code", lambda c: _nvrtc(c).cubin, lambda code: code.hex(), "text"
+        ),
+        Stage(
+            "sass",
+            "GPU machine code as text (nvdisasm)",
+            lambda c: _sass(c["cubin"]),
+            str,
+            "text",
+        ),
+        Stage("plan", "the CPU target's loop nests and buffers", _plan, str, "text"),
+        Stage("llvm", "LLVM IR of the CPU target", lambda c: _native(c).llvm, str, "llvm"),
+        Stage("asm", "this machine's assembly", lambda c: _native(c).asm, str, "gas"),
+    )
+}
+"""Every stage by name, in the order of the pipeline."""
+
+
+def _optimised(traced: Function) -> Function:
+    return pipeline.optimize(traced)
+
+
+def _source(fn: Callable[..., Any]) -> str:
+    from ..frontend.source import source
+
+    return source(fn)
