@@ -43,7 +43,7 @@ def test_show_guesses_pointers_ints_and_block_sizes(capsys: pytest.CaptureFixtur
         (["show", "examples/none.py::kernel"], "there is no file"),
         (["show", "examples/vector_add.py"], "say which kernel"),
         (["show", "examples/vector_add.py::add"], "no @jit function named 'add'"),
-        (["show", ADD, "--stage", "wasm"], "no stage wasm; there are tree, traced"),
+        (["show", ADD, "--stage", "wasm"], "no stage wasm; there are python, traced, simplify"),
         (["show", ADD, "--sig", "z=i32"], "no parameter ['z']"),
         (["show", ADD, "--sig", "x"], "write name=*fp32"),
         (["show", ADD, "--sig", "x=i32"], "pointer"),
