@@ -1,4 +1,4 @@
-"""Plans with one thing wrong in each: what `check_plan` must refuse.
+"""Plans with one thing wrong in each: what the checker must refuse.
 
 Every function here takes a right plan and yields wrong ones made from it: steps swapped, roots
 dropped, doubled or moved, buffers read before they are complete, parts at wrong places, results
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations
 
-from mytriton.targets.cpu.plan import LoopNest, Opaque, Part, Plan, Root, Step
+from mytriton.targets.cpu.schedule.plan import LoopNest, Opaque, Part, Plan, Root, Step
 
 Wrong = Iterator[tuple[str, Plan]]
 

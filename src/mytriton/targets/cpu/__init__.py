@@ -1,9 +1,9 @@
 """The CPU target: a function of the IR as native code, through LLVM.
 
-Read in this order. What a function becomes: `lowering` and `table` (one row an op); `plan`,
-`dependence`, `planner`, `fusion` (which loops there are, and what lies in buffers), `plan_text`,
-`check_plan`. From the plan to LLVM's text: `types`, `code`, `nest` (how a value looks at a point of
-a loop), `pointwise` (ops as functions of their index), `loops` (a loop nest), `region`, `control`,
+Read in this order. What a function becomes: `lowering` and `table` (one row an op), `lower/` (ops
+without an instruction become others), `schedule/` (which loops there are, and what lies in
+buffers). From the plan to LLVM's text: `types`, `code`, `nest` (how a value looks at a point of a
+loop), `pointwise` (ops as functions of their index), `loops` (a loop nest), `region`, `control`,
 `module`.
 """
 
@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from ...ir.nodes import Function
 from .. import CompileOptions
-from .expand import expand
 from .kernel import CpuKernel
-from .plan_text import plan_text as printed
-from .planner import plan_of
+from .lower.expand import expand
+from .schedule.planner import plan_of
+from .schedule.text import plan_text as printed
 from .table import LOWERINGS
 
 

@@ -19,9 +19,9 @@ from .casts import decode, encode
 from .code import Reg
 from .lowering import Index, RootEmission
 from .nest import Nest, Pointer
-from .plan import Root
 from .pointwise import evaluate, fit, unit_of
 from .region import FunctionEmitter
+from .schedule.plan import Root
 from .types import SIZES, memory
 
 INSTRUCTIONS = {"add": "add", "and": "and", "or": "or", "xor": "xor", "xchg": "xchg"}

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...ir.effects import own_effect
 from ...ir.fold import extreme
-from ...ir.nodes import Const, Op, Operand, Param, Region, Value
+from ...ir.nodes import Const, Op, Operand, Region, Value
 from ...ir.ops import Effect
 from ...ir.types import ScalarType, element_of
 from . import rows
@@ -53,28 +53,6 @@ def _emit(nest: Nest, op: Op, forms: list[Any]) -> Form:
     kind = scalar_at(op, 0)
     assert element is not None and isinstance(kind, ScalarType)
     return rows.elementwise(nest, element, kind, forms, op.name)
-
-
-def _pairs(region: Region) -> list[tuple[Param, Param]]:
-    half = len(region.params) // 2
-    return list(zip(region.params[:half], region.params[half:], strict=True))
-
-
-def independent(region: Region) -> bool:
-    """Whether each result combines its own two params by a row that commutes and has an
-    identity.
-    """
-    pairs = _pairs(region)
-    return len(region.ops) == len(pairs) + 1 and all(
-        isinstance(result, Value) and set(result.op.operands) == set(pair) and _combines(result.op)
-        for result, pair in zip(region.results, pairs, strict=True)
-    )
-
-
-def _combines(op: Op) -> bool:
-    element = op.row.element
-    kind = element_of(op.types[0]).kind
-    return element is not None and element.commutes and kind in element.identity
 
 
 def identities(region: Region) -> list[Reg]:

@@ -24,9 +24,9 @@ from .loops import NestEmitter, Stitch, stitch
 from .lowering import Index, RootEmission
 from .nest import Form, Home, Nest, Run
 from .operands import named, present, shape_at
-from .plan import LoopNest, Root
 from .region import FunctionEmitter
 from .roots import Custom
+from .schedule.plan import LoopNest, Root
 from .sums import Sums
 from .types import SIZES, arena, full
 

@@ -18,9 +18,9 @@ from ...errors import KernelAssertionError
 from ...ir.nodes import Function, Op
 from ...ir.types import Type, element_of
 from ..memory import Argument, Buffer
-from .expand import expand
 from .host import host
 from .jit import Code, assembly, compile_text
+from .lower.expand import expand
 from .module import ARGUMENTS, JOB, kernel_text
 from .pool import local, pool, thread_count, yield_address
 from .printing import Shower

@@ -17,8 +17,8 @@ from ...ir.nodes import Param, Value
 from ...ir.types import element_of
 from .code import Code, Reg, const
 from .nest import ZERO, Form, Home, Nest, Run, Version, Writer
-from .plan import LoopNest, Root
 from .roots import finish_sums, make_roots
+from .schedule.plan import LoopNest, Root
 from .sums import Sums, narrow, sums_of
 from .types import SIZES, register
 

@@ -20,8 +20,8 @@ from ...ir.types import shape_of
 if TYPE_CHECKING:
     from .code import Code, Reg
     from .nest import Form, Nest
-    from .plan import Root
     from .region import FunctionEmitter
+    from .schedule.plan import Root
 
 Index = tuple[Any, ...]
 """One form of i64 per axis."""

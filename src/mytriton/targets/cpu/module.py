@@ -14,8 +14,8 @@ from ...ir.nodes import Function, Op, number
 from .code import Code, Module, Names
 from .host import Host
 from .nest import Writer
-from .planner import plan_of
 from .region import FunctionEmitter, bind_params
+from .schedule.planner import plan_of
 from .table import LOWERINGS
 from .waiting import waits
 

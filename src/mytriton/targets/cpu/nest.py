@@ -20,7 +20,7 @@ from ...ir.types import Element
 from .code import Code, Module, Names, Reg, const
 from .host import Host
 from .lowering import Lowerings
-from .plan import Root
+from .schedule.plan import Root
 from .types import full, literal
 
 

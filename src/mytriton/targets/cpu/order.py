@@ -19,8 +19,8 @@ from .loops import Stitch, stitch
 from .lowering import Index
 from .nest import Form, Home, Nest
 from .operands import named, scalar_at, shape_at
-from .plan import Root
 from .region import FunctionEmitter
+from .schedule.plan import Root
 from .types import arena
 
 SORT = """define internal void @sort_pairs(ptr %keys, ptr %spare, i64 %n) noinline {

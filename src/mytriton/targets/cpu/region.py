@@ -18,8 +18,8 @@ from .code import Code, Reg
 from .loops import NestEmitter
 from .masks import mask_at
 from .nest import Home, Nest, Pointer, Writer
-from .plan import LoopNest, Plan, Root, Step
 from .pointwise import evaluate, unit_of
+from .schedule.plan import LoopNest, Plan, Root, Step
 from .types import arena as arena_type
 from .types import register
 

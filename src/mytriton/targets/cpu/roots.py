@@ -18,8 +18,8 @@ from .lowering import Index, RootEmission
 from .masks import mask_at
 from .nest import Nest, Pointer
 from .operands import type_of
-from .plan import Root
 from .pointwise import evaluate, fit, unit_of
+from .schedule.plan import Root
 from .sums import Sums, accumulate, across, finished
 
 

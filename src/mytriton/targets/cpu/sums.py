@@ -17,7 +17,7 @@ from ...ir.types import element_of
 from .code import Code, Reg, const
 from .combine import apply, identities
 from .nest import Form, Nest
-from .plan import Root
+from .schedule.plan import Root
 from .types import full
 
 KEYS = {"llvm.maximumnum": ("llvm.smax", 0), "llvm.minimumnum": ("llvm.smin", -1)}

@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
-from ...ir.nodes import Op, Value
+from ....ir.nodes import Op, Value
 from .dependence import DependenceGraph
 from .expressions import Expressions
 from .plan import Root

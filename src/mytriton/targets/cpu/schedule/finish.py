@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ...ir.effects import free_values
-from ...ir.nodes import Op, Operand, Param, Region, Value
-from ...ir.types import shape_of
+from ....ir.effects import free_values
+from ....ir.nodes import Op, Operand, Param, Region, Value
+from ....ir.types import shape_of
+from ..lowering import Lowerings
 from .fusion import Draft, DraftNest
-from .lowering import Lowerings
 from .plan import LoopNest, Named, Opaque, Plan, Root, Step
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ import pytest
 
 from mytriton.ir.nodes import Function
 from mytriton.targets.cpu import CpuKernel, kernel, module
-from mytriton.targets.cpu.alias import Aliases
-from mytriton.targets.cpu.check_plan import PlanError, check_plan
-from mytriton.targets.cpu.expand import expand
-from mytriton.targets.cpu.plan import Plan
-from mytriton.targets.cpu.planner import plan_of
+from mytriton.targets.cpu.lower.expand import expand
+from mytriton.targets.cpu.schedule.accesses import Aliases
+from mytriton.targets.cpu.schedule.check import PlanError, check_plan
+from mytriton.targets.cpu.schedule.plan import Plan
+from mytriton.targets.cpu.schedule.planner import plan_of
 from mytriton.targets.cpu.table import LOWERINGS
 from mytriton.targets.memory import Buffer
 

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from ...elementary.term import IrTerm
-from ...ir.build import Builder, using
-from ...ir.nodes import Const, Function, Op, Operand, Param, Region
-from ...ir.ops import RegionKind
-from ...ir.types import (
+from ....elementary.term import IrTerm
+from ....ir.build import Builder, using
+from ....ir.nodes import Const, Function, Op, Operand, Param, Region
+from ....ir.ops import RegionKind
+from ....ir.types import (
     BF16,
     BOOL,
     F32,
@@ -27,10 +27,10 @@ from ...ir.types import (
     element_of,
     shape_of,
 )
-from ...passes.axis_info import AxisAnalysis, axis_info
+from ....passes.axis_info import AxisAnalysis, axis_info
+from ..operands import scalar_at
+from ..rows import has_instruction
 from .induction import Moved, find
-from .operands import scalar_at
-from .rows import has_instruction
 
 Map = dict[Any, Operand]
 LOOPS = {"for": 3, "while": 0}

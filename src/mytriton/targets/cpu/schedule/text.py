@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ...ir.nodes import Function, Operand, Param, Value, number
-from ...ir.text import INDENT, SSAPrinter
+from ....ir.nodes import Function, Operand, Param, Value, number
+from ....ir.text import INDENT, SSAPrinter
 from .plan import LoopNest, Opaque, Plan, Root, Step
 
 

@@ -19,10 +19,10 @@ from bisect import bisect_right
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
-from ...ir.nodes import Op, Region
-from ...ir.types import shape_of
-from ...passes.provenance import Provenance
-from .alias import Access, Aliases
+from ....ir.nodes import Op, Region
+from ....ir.types import shape_of
+from ....passes.provenance import Provenance
+from .accesses import Access, Aliases
 
 ANYWHERE = "anywhere"
 """The location class of addresses that come from no parameter."""

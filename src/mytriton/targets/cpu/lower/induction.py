@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...ir.nodes import Const, Op, Operand, Param, Region, Value
-from ...ir.types import I64, Element, PointerType, ScalarType, element_of, shape_of
+from ....ir.nodes import Const, Op, Operand, Param, Region, Value
+from ....ir.types import I64, Element, PointerType, ScalarType, element_of, shape_of
 
 
 @dataclass(frozen=True, eq=False)

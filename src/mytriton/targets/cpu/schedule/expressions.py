@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 
-from ...ir.effects import free_values
-from ...ir.nodes import Op, Operand, Param, Region, Value
-from ...ir.types import shape_of
-from .lowering import Lowerings
+from ....ir.effects import free_values
+from ....ir.nodes import Op, Operand, Param, Region, Value
+from ....ir.types import shape_of
+from ..lowering import Lowerings
 from .plan import Named
 
 EXPENSIVE = 8

@@ -22,13 +22,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
 
-from ...ir.effects import free_values
-from ...ir.nodes import Op, Operand, Param, Region, Value
-from ...ir.types import shape_of
-from .alias import Access, Aliases
-from .combine import independent
-from .lowering import Role, is_scalar
+from ....ir.effects import free_values
+from ....ir.nodes import Op, Operand, Param, Region, Value
+from ....ir.types import shape_of
+from ..lowering import Role, is_scalar
+from .accesses import Access, Aliases
 from .plan import LoopNest, Named, Opaque, Plan, Root
+from .reductions import independent
 
 LARGEST = 1 << 16
 """Elements of a buffer whose parts are counted one by one."""

@@ -11,20 +11,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Container, Iterable
 
-from ...ir.effects import free_values, own_effect
-from ...ir.nodes import Function, Op, Operand, Region, Value
-from ...ir.ops import Effect
-from ...ir.types import shape_of
-from .alias import Aliases
-from .check_plan import check_plan
-from .combine import independent
+from ....ir.effects import free_values, own_effect
+from ....ir.nodes import Function, Op, Operand, Region, Value
+from ....ir.ops import Effect
+from ....ir.types import shape_of
+from ..lowering import Lowerings, Role, is_scalar
+from ..operands import shape_at
+from .accesses import Aliases
+from .check import check_plan
 from .dependence import DependenceGraph
 from .expressions import Expressions, last_uses
 from .finish import finish
 from .fusion import Fusion
-from .lowering import Lowerings, Role, is_scalar
-from .operands import shape_at
 from .plan import Named, Part, Plan, Root, strides
+from .reductions import independent
 
 
 def plan(

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...ir.effects import accesses_memory, must_see_memory
-from ...ir.nodes import Function, Op, Operand
-from ...ir.types import shape_of
-from ...passes.dependence import Dependence, MemoryEffect
-from ...passes.injectivity import LaneForms, injectivity
-from .lowering import Lowerings
+from ....ir.effects import accesses_memory, must_see_memory
+from ....ir.nodes import Function, Op, Operand
+from ....ir.types import shape_of
+from ....passes.dependence import Dependence, MemoryEffect
+from ....passes.injectivity import LaneForms, injectivity
+from ..lowering import Lowerings
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ...ir.nodes import Op, Operand, Param, Region, Value
+from ....ir.nodes import Op, Operand, Param, Region, Value
 
 Named = Value | Param
 

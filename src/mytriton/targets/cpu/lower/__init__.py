@@ -1,0 +1,1 @@
+"""Ops without an instruction become others, before anything is scheduled."""
