@@ -93,7 +93,9 @@ REFUSED: list[tuple[str, str, Callable[[], Function]]] = [
     ("definition", "bound twice", lambda: function(loop_binding(N))),
     ("types", "the rule gives", lambda: function(made("add", (N, ONE), (F32,)))),
     ("types", "one element type", lambda: function(made("add", (N, Const(1.0, F32)), (I32,)))),
-    ("types", "rule does not apply", lambda: function(made("load", (P,), (F32,)))),
+    ("types", "3 operands expected", lambda: function(made("load", (P,), (F32,)))),
+    ("types", "operand y is missing", lambda: function(made("add", (N, None), (I32,)))),
+    ("types", "one scalar int type", lambda: function(*over_blocks())),
     ("types", "not the op's own", lambda: function(with_foreign_result())),
     ("constants", "as a constant of f32", lambda: function(add(N, Const(1, F32)))),
     ("constants", "as a constant of i32", lambda: function(add(N, Const(True, I32)))),
@@ -117,6 +119,14 @@ REFUSED: list[tuple[str, str, Callable[[], Function]]] = [
 
 def loop_binding(param: Param) -> Op:
     return made("for", (N, N, ONE), (), {}, (region(params=(param,)),))
+
+
+def over_blocks() -> tuple[Op, ...]:
+    """A counted loop between blocks."""
+    lanes = made("arange", (), (VectorType((4,), I32),), {"start": 0, "end": 4})
+    block = lanes.result
+    index = Param("i", VectorType((4,), I32))
+    return lanes, made("for", (block, block, block), (), {}, (region(params=(index,)),))
 
 
 def with_lanes(op: Op) -> tuple[Op, ...]:

@@ -59,7 +59,7 @@ class RawBuilder(Builder):
         regions: Any = (),
     ) -> tuple[Operand, ...]:
         row, given = TABLE[name], attrs or {}
-        types = row.rule(
+        types = row.result_types(
             [None if v is None else v.ty for v in operands], {**row.attrs, **given}, regions
         )
         op = Op(row, tuple(operands), types, given, regions)

@@ -168,7 +168,8 @@ class Builder:
         )
         assert REQUIRED not in full.values(), f"{row.name}: attribute missing of {sorted(full)}"
         try:
-            types = row.rule([None if v is None else v.ty for v in operands], full, regions)
+            given = [None if v is None else v.ty for v in operands]
+            types = row.result_types(given, full, regions)
         except Mismatch as mismatch:
             raise CompileTypeError(f"{row.symbol or row.name}: {mismatch}", self.where) from None
         known = self._fold(row, operands, full, types)
@@ -222,10 +223,10 @@ class Builder:
         make: Callable[[], Op],
     ) -> Op:
         """The available op of the same value number, where it is pure; else a new one, as far out
-        as its operands allow."""
+        as its operands allow, where it may be done too often."""
         if row.effect is not Effect.PURE or row.region_names:
             return self._append(make(), self.level)
-        level = self._hoist_level(operands)
+        level = self._hoist_level(operands) if row.speculatable else self.level
         key = (
             row.name,
             *(v.key if isinstance(v, Const) else v for v in operands),

@@ -27,7 +27,9 @@ def elementwise(
 ) -> Row:
     """Adds an element-wise row; `fields` are those of `Elementwise`."""
     element = Elementwise(arity, kinds, **fields)
-    return add_row(Row(name, doc, elementwise_rule(element), symbol=symbol, element=element))
+    names = element.signature[:arity]
+    rule = elementwise_rule(element)
+    return add_row(Row(name, doc, rule, symbol=symbol, element=element, operands=names))
 
 
 def wide(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -4,8 +4,8 @@ One idea: a fact about an op is written once, in its row; typing, folding, `tl.*
 tests and the docs read it from here. The element-wise rows are in `elementwise.py`, the structural
 ones in `structural.py`.
 
-A type rule takes (operand types, attrs, regions) and returns the result types; it raises `Mismatch`
-with what was given and what is allowed. The builder and `check()` call the same rule.
+A type rule takes a `Signature` and returns the result types; it raises `Mismatch` with what was
+given and what is allowed. The builder and `check()` call the same rule, by `Row.result_types`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .types import BOOL, ScalarType, Type, element_of, shape_of, with_shape
+from .types import BOOL, Element, PointerType, ScalarType, Type, element_of, shape_of, with_shape
 
 if TYPE_CHECKING:
     from .nodes import Region
@@ -57,7 +57,47 @@ REQUIRED = _Required()
 """The default of an attribute that every op of the row must give."""
 
 Types = tuple[Type, ...]
-Rule = Callable[[Sequence[Any], Mapping[str, Any], "tuple[Region, ...]"], Types]
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a type rule looks at: the types of an op's operands (None: an absent one), its
+    attributes, given or defaulted, and its regions. Asking for an absent operand raises
+    Mismatch."""
+
+    row: Row
+    types: Sequence[Type | None]
+    attrs: Mapping[str, Any]
+    regions: tuple[Region, ...] = ()
+
+    def __getitem__(self, attribute: str) -> Any:
+        return self.attrs[attribute]
+
+    def type(self, place: int) -> Type:
+        ty = self.types[place]
+        if ty is None:
+            raise Mismatch(f"operand {self.row.operand_name(place)} is missing")
+        return ty
+
+    def element(self, place: int) -> Element:
+        return element_of(self.type(place))
+
+    def shape(self, place: int) -> tuple[int, ...]:
+        return shape_of(self.type(place))
+
+    def pointer(self, place: int) -> PointerType:
+        """The element type of an operand that must be a pointer, or a block of pointers."""
+        element = self.element(place)
+        if not isinstance(element, PointerType):
+            raise Mismatch(f"a pointer is needed, got {self.type(place)}")
+        return element
+
+    def all(self) -> Types:
+        """The types of all operands, each of which must be there."""
+        return tuple(map(self.type, range(len(self.types))))
+
+
+Rule = Callable[[Signature], Types]
 
 
 @dataclass(frozen=True)
@@ -122,6 +162,25 @@ class Row:
     evaluation_order: tuple[int, ...] = ()
     region_kind: RegionKind = RegionKind.FUNCTION
     region_separator: str = ""
+    speculatable: bool = True
+    """Whether the op may be done where the program as written would not do it; not one that can
+    fault."""
+
+    def operand_name(self, place: int) -> str:
+        return self.operands[min(place, len(self.operands) - 1)].strip("*")
+
+    def result_types(
+        self,
+        types: Sequence[Type | None],
+        attrs: Mapping[str, Any],
+        regions: tuple[Region, ...] = (),
+    ) -> Types:
+        """The types of the op's results. Raises Mismatch for operands that the row refuses."""
+        count = len(self.operands)
+        rest = count > 0 and self.operands[-1].startswith("*")
+        fits = len(types) >= count - 1 if rest else len(types) == count
+        need(fits, f"{count - rest} operands expected, got {len(types)}")
+        return self.rule(Signature(self, types, attrs, regions))
 
     @property
     def is_loop(self) -> bool:
@@ -172,9 +231,9 @@ def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 def elementwise_rule(row: Elementwise) -> Rule:
     """All operands have one element type of the row's kinds; shapes broadcast strictly."""
 
-    def rule(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-        elements = [element_of(ty) for ty in types]
-        need(len(types) == row.arity, f"{row.arity} operands expected, got {len(types)}")
+    def rule(sig: Signature) -> Types:
+        types = sig.all()
+        elements = list(map(element_of, types))
         need(len(set(elements)) == 1, f"operands of one element type expected, got {elements}")
         element = elements[0]
         allowed = element.kind in row.kinds
@@ -183,7 +242,7 @@ def elementwise_rule(row: Elementwise) -> Rule:
             f"operands of type {element} are not allowed; allowed are {kind_names(row.kinds)}",
         )
         result = BOOL if row.boolean else row.result or element
-        return (with_shape(result, broadcast_shapes([shape_of(ty) for ty in types])),)
+        return (with_shape(result, broadcast_shapes(list(map(shape_of, types)))),)
 
     return rule
 
@@ -193,9 +252,9 @@ def kind_names(kinds: str) -> str:
     return ", ".join(names[kind] for kind in kinds)
 
 
-def along(types: Sequence[Any], axis: int) -> tuple[int, ...]:
+def along(types: Types, axis: int) -> tuple[int, ...]:
     """The one shape of the operands, of which axis is an axis."""
-    shapes = {shape_of(ty) for ty in types}
+    shapes = set(map(shape_of, types))
     need(len(shapes) == 1, f"operands of one shape expected, got {', '.join(map(str, types))}")
     shape = shapes.pop()
     need(0 <= axis < len(shape), f"axis {axis} is not one of shape {shape}")

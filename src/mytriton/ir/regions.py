@@ -6,89 +6,93 @@ its rule and its `region_kind`. There are no jumps, so what a value dominates is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .ops import REQUIRED, RegionKind, Types, along, broadcast_shapes, need, structural
+from .ops import (
+    REQUIRED,
+    RegionKind,
+    Signature,
+    Types,
+    along,
+    broadcast_shapes,
+    need,
+    structural,
+)
 from .types import BOOL, element_of, shape_of, with_shape
 
 if TYPE_CHECKING:
     from .nodes import Region
 
 
-def _combiner(types: Sequence[Any], region: Region) -> None:
+def _combiner(types: Types, region: Region) -> None:
     """A region of two values an operand that gives one an operand, all scalar."""
-    elements = tuple(element_of(ty) for ty in types)
-    given = tuple(param.ty for param in region.params)
+    elements = tuple(map(element_of, types))
+    given = param_types(region)
     need(given == elements * 2, f"the combine function must take {elements * 2}, takes {given}")
     results = region.result_types
     need(results == elements, f"the combine function must return {elements}, returns {results}")
 
 
-def _reduce(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    axis = attrs["axis"]
+def param_types(region: Region) -> Types:
+    return tuple(param.ty for param in region.params)
+
+
+def _reduce(sig: Signature) -> Types:
+    types, axis = sig.all(), sig["axis"]
     shape = along(types, axis)
-    _combiner(types, regions[0])
+    _combiner(types, sig.regions[0])
     return tuple(with_shape(element_of(ty), shape[:axis] + shape[axis + 1 :]) for ty in types)
 
 
-def _scan(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    along(types, attrs["axis"])
-    _combiner(types, regions[0])
-    return tuple(types)
+def _scan(sig: Signature) -> Types:
+    along(sig.all(), sig["axis"])
+    _combiner(sig.all(), sig.regions[0])
+    return sig.all()
 
 
-def _for(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    bounds, carried, region = types[:3], tuple(types[3:]), regions[0]
-    same = len(set(bounds)) == 1 and bounds[0].kind in "iu"
-    need(same, f"loop bounds need one int type, got {', '.join(map(str, bounds))}")
-    given = tuple(param.ty for param in region.params)
-    need(
-        given == (bounds[0], *carried),
-        f"the loop body takes {given}, is given {(bounds[0], *carried)}",
-    )
-    need(
-        region.result_types == carried,
-        f"the loop carries {carried} but its body gives {region.result_types}",
-    )
+def _for(sig: Signature) -> Types:
+    types, region = sig.all(), sig.regions[0]
+    bounds, carried = types[:3], types[3:]
+    ints = bounds[0].kind in "iu" and not shape_of(bounds[0]) and len(set(bounds)) == 1
+    need(ints, f"loop bounds need one scalar int type, got {', '.join(map(str, bounds))}")
+    given, wanted = param_types(region), (bounds[0], *carried)
+    need(given == wanted, f"the loop body takes {given}, is given {wanted}")
+    _carries(carried, region)
     return carried
 
 
-def _while(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    carried, (test, body) = tuple(types), regions
-    for region in regions:
-        given = tuple(param.ty for param in region.params)
+def _carries(carried: Types, body: Region) -> None:
+    results = body.result_types
+    need(results == carried, f"the loop carries {carried} but its body gives {results}")
+
+
+def _while(sig: Signature) -> Types:
+    carried, (test, body) = sig.all(), sig.regions
+    for given in map(param_types, sig.regions):
         need(given == carried, f"a region of the loop takes {given}, is given {carried}")
-    need(
-        test.result_types == (BOOL,),
-        f"the loop's condition must be one bool, got {test.result_types}",
-    )
-    need(
-        body.result_types == carried,
-        f"the loop carries {carried} but its body gives {body.result_types}",
-    )
+    condition = test.result_types
+    need(condition == (BOOL,), f"the loop's condition must be one bool, got {condition}")
+    _carries(carried, body)
     return carried
 
 
-def _if(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    need(tuple(types) == (BOOL,), f"the condition must be one bool, got {types[0]}")
-    then, other = regions
+def _if(sig: Signature) -> Types:
+    need(sig.type(0) == BOOL, f"the condition must be one bool, got {sig.type(0)}")
+    then, other = sig.regions
     same = then.result_types == other.result_types and not then.params and not other.params
     need(same, f"the branches give {then.result_types} and {other.result_types}")
     return then.result_types
 
 
-def _map(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    shape = broadcast_shapes([shape_of(ty) for ty in types])
-    given = tuple(param.ty for param in regions[0].params)
-    need(
-        given == tuple(map(element_of, types)),
-        f"the function takes {given}, is given {tuple(types)}",
-    )
-    return tuple(with_shape(element_of(ty), shape) for ty in regions[0].result_types)
+def _map(sig: Signature) -> Types:
+    types, region = sig.all(), sig.regions[0]
+    given = param_types(region)
+    need(given == tuple(map(element_of, types)), f"the function takes {given}, is given {types}")
+    shape = broadcast_shapes(list(map(shape_of, types)))
+    return tuple(with_shape(element_of(ty), shape) for ty in region.result_types)
 
 
-def _yield(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
+def _yield(sig: Signature) -> Types:
     return ()
 
 

@@ -8,13 +8,11 @@ it goes with, never larger.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from .ops import (
     REQUIRED,
     Effect,
-    Mismatch,
+    Signature,
     Types,
     along,
     broadcast_shapes,
@@ -25,6 +23,7 @@ from .ops import (
 from .types import (
     BOOL,
     I32,
+    Element,
     PointerType,
     Type,
     VectorType,
@@ -34,254 +33,218 @@ from .types import (
     with_shape,
 )
 
-if TYPE_CHECKING:
-    from .nodes import Region
 
-
-def _select(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    condition, left, right = types
+def _select(sig: Signature) -> Types:
+    condition, left, right = sig.all()
     need(element_of(condition) == BOOL, f"the condition must be bool, got {condition}")
     same = element_of(left) == element_of(right)
     need(same, f"both choices need one element type, got {left} and {right}")
-    shape = broadcast_shapes([shape_of(ty) for ty in types])
-    return (with_shape(element_of(left), shape),)
+    return (with_shape(element_of(left), broadcast_shapes(list(map(shape_of, sig.all())))),)
 
 
-def _axis_program(
-    types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]
-) -> Types:
-    axis = attrs["axis"]
-    need(axis in (0, 1, 2), f"program axis must be 0, 1 or 2, got {axis}")
+def _axis_program(sig: Signature) -> Types:
+    need(sig["axis"] in (0, 1, 2), f"program axis must be 0, 1 or 2, got {sig['axis']}")
     return (I32,)
 
 
-def _arange(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    start, end = attrs["start"], attrs["end"]
+def _arange(sig: Signature) -> Types:
+    start, end = sig["start"], sig["end"]
     need(end > start, f"arange needs end > start, got start={start}, end={end}")
     inside = start >= -(2**31) and end <= 2**31
     need(inside, f"arange is of i32, got start={start}, end={end}")
     return (VectorType((end - start,), I32),)
 
 
-def _broadcast(
-    types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]
-) -> Types:
-    (ty,), shape = types, attrs["shape"]
-    given = shape_of(ty)
-    fits = not given or (
-        len(given) == len(shape) and all(a in (1, b) for a, b in zip(given, shape))
-    )
-    need(fits and bool(shape), f"{ty} does not broadcast to shape {shape}")
-    return (with_shape(element_of(ty), shape),)
+def _broadcast(sig: Signature) -> Types:
+    given, shape = sig.shape(0), sig["shape"]
+    fits = len(given) == len(shape) and all(a in (1, b) for a, b in zip(given, shape))
+    need(bool(shape) and (not given or fits), f"{sig.type(0)} does not broadcast to shape {shape}")
+    return (with_shape(sig.element(0), shape),)
 
 
-def _cast(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    source, target = element_of(types[0]), attrs["to"]
+def _cast(sig: Signature) -> Types:
+    source, target = sig.element(0), sig["to"]
     pointers = [ty for ty in (source, target) if isinstance(ty, PointerType)]
     if len(pointers) == 1:
         other = target if source is pointers[0] else source
         need(other.kind in "iu" and other.bits == 64, f"cannot cast {source} to {target}")
-    need(attrs["rounding"] in ("rtne", "rtz"), f"unknown rounding {attrs['rounding']!r}")
-    return (with_element(types[0], target),)
+    need(sig["rounding"] in ("rtne", "rtz"), f"unknown rounding {sig['rounding']!r}")
+    return (with_element(sig.type(0), target),)
 
 
-def _bitcast(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    source, target = element_of(types[0]), attrs["to"]
+def _bitcast(sig: Signature) -> Types:
+    source, target = sig.element(0), sig["to"]
     need(
         source.bits == target.bits,
         f"bitcast keeps the width: {source} has {source.bits} bits, {target} {target.bits}",
     )
-    return (with_element(types[0], target),)
+    return (with_element(sig.type(0), target),)
 
 
-def _addptr(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    base, offset = types
-    pointer = element_of(base)
-    need(isinstance(pointer, PointerType), f"the base must be a pointer, got {base}")
-    need(element_of(offset).kind in "iu", f"the offset must be an int, got {offset}")
-    return (with_shape(pointer, broadcast_shapes([shape_of(base), shape_of(offset)])),)
+def _addptr(sig: Signature) -> Types:
+    pointer = sig.pointer(0)
+    need(sig.element(1).kind in "iu", f"the offset must be an int, got {sig.type(1)}")
+    return (with_shape(pointer, broadcast_shapes([sig.shape(0), sig.shape(1)])),)
 
 
-def pointee(ty: Type) -> Any:
+def pointee(ty: Type) -> Element:
     """The element type a pointer (or block of pointers) points to."""
     pointer = element_of(ty)
-    if not isinstance(pointer, PointerType):
-        raise Mismatch(f"a pointer is needed, got {ty}")
+    assert isinstance(pointer, PointerType), f"a pointer is needed, got {ty}"
     return pointer.element
 
 
-def _fits(ty: Any, shape: tuple[int, ...], what: str) -> None:
-    """The operand is absent, or stretches to the shape without enlarging it."""
+def _fits(sig: Signature, place: int, element: Element, what: str, target: int = 0) -> None:
+    """The operand is absent, or of that element type and stretches to the shape of operand
+    `target` without enlarging it."""
+    ty = sig.types[place]
     if ty is not None:
-        need(
-            broadcast_shapes([shape_of(ty), shape]) == shape,
-            f"{what} of type {ty} does not fit shape {shape}",
-        )
+        need(element_of(ty) == element, f"{what} must be {element}, got {ty}")
+        shape = sig.shape(target)
+        fits = broadcast_shapes([shape_of(ty), shape]) == shape
+        need(fits, f"{what} of type {ty} does not fit shape {shape}")
 
 
-def _mask(ty: Any, shape: tuple[int, ...]) -> None:
-    need(ty is None or element_of(ty) == BOOL, f"the mask must be bool, got {ty}")
-    _fits(ty, shape, "the mask")
+def _load(sig: Signature) -> Types:
+    element = sig.pointer(0).element
+    _fits(sig, 1, BOOL, "the mask")
+    _fits(sig, 2, element, "`other`")
+    return (with_shape(element, sig.shape(0)),)
 
 
-def _load(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    pointer, mask, other = types
-    element, shape = pointee(pointer), shape_of(pointer)
-    _mask(mask, shape)
-    need(other is None or element_of(other) == element, f"`other` must be {element}, got {other}")
-    _fits(other, shape, "`other`")
-    return (with_shape(element, shape),)
+def _writes(sig: Signature, *values: int) -> Element:
+    """The element type that an op writes through operand 0; `values` are what it takes."""
+    pointer = sig.pointer(0)
+    for place in values:
+        sig.type(place)
+        _fits(sig, place, pointer.element, f"the {sig.row.operand_name(place)}")
+    need(not pointer.const, "stores through a pointer to const")
+    return pointer.element
 
 
-def _store(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    pointer, value, mask = types
-    element, shape = pointee(pointer), shape_of(pointer)
-    need(element_of(value) == element, f"the value must be {element}, got {value}")
-    _fits(value, shape, "the value")
-    _mask(mask, shape)
-    need(not element_of(pointer).const, "stores through a pointer to const")
+def _store(sig: Signature) -> Types:
+    _writes(sig, 1)
+    _fits(sig, 2, BOOL, "the mask")
     return ()
 
 
-def _atomic(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    pointer = types[0]
-    kinds = ATOMICS.get(attrs["kind"], "")
-    element = pointee(pointer)
+def _atomic(sig: Signature) -> Types:
+    element, kinds = sig.pointer(0).element, ATOMICS.get(sig["kind"], "")
     need(
         element.kind in kinds,
-        f"atomic {attrs['kind']} of {element} is not allowed; allowed are {kind_names(kinds)}",
+        f"atomic {sig['kind']} of {element} is not allowed; allowed are {kind_names(kinds)}",
     )
-    _store(types, attrs, regions)
-    return (with_shape(element, shape_of(pointer)),)
+    _store(sig)
+    return (with_shape(element, sig.shape(0)),)
 
 
-def _atomic_cas(
-    types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]
-) -> Types:
-    pointer, expected, value = types
-    _store((pointer, expected, None), attrs, regions)
-    _store((pointer, value, None), attrs, regions)
-    return (with_shape(pointee(pointer), shape_of(pointer)),)
+def _atomic_cas(sig: Signature) -> Types:
+    return (with_shape(_writes(sig, 1, 2), sig.shape(0)),)
 
 
-def _reshape(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    (ty,), shape = types, attrs["shape"]
-    need(
-        math.prod(shape_of(ty)) == math.prod(shape),
-        f"{ty} has not as many elements as shape {shape}",
-    )
-    return (with_shape(element_of(ty), shape),)
+def _reshape(sig: Signature) -> Types:
+    shape = sig["shape"]
+    same = math.prod(sig.shape(0)) == math.prod(shape)
+    need(same, f"{sig.type(0)} has not as many elements as shape {shape}")
+    return (with_shape(sig.element(0), shape),)
 
 
-def _trans(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    (ty,), order = types, attrs["order"]
-    shape = shape_of(ty)
-    need(sorted(order) == list(range(len(shape))), f"{order} is not an order of the axes of {ty}")
-    return (with_shape(element_of(ty), tuple(shape[axis] for axis in order)),)
+def _trans(sig: Signature) -> Types:
+    shape, order = sig.shape(0), sig["order"]
+    right = sorted(order) == list(range(len(shape)))
+    need(right, f"{order} is not an order of the axes of {sig.type(0)}")
+    return (with_shape(sig.element(0), tuple(shape[axis] for axis in order)),)
 
 
-def _join(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    left, right = types
+def _join(sig: Signature) -> Types:
+    left, right = sig.all()
     need(left == right, f"join needs two values of one type, got {left} and {right}")
-    return (with_shape(element_of(left), (*shape_of(left), 2)),)
+    return (with_shape(sig.element(0), (*sig.shape(0), 2)),)
 
 
-def _split(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    shape = shape_of(types[0])
-    need(bool(shape) and shape[-1] == 2, f"split needs a last extent of 2, got {types[0]}")
-    return (with_shape(element_of(types[0]), shape[:-1]),) * 2
+def _split(sig: Signature) -> Types:
+    shape = sig.shape(0)
+    need(shape[-1:] == (2,), f"split needs a last extent of 2, got {sig.type(0)}")
+    return (with_shape(sig.element(0), shape[:-1]),) * 2
 
 
-def _cat(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    left, right, axis = shape_of(types[0]), shape_of(types[1]), attrs["axis"]
-    rest = [shape[:axis] + shape[axis + 1 :] for shape in (left, right)]
-    same = element_of(types[0]) == element_of(types[1]) and rest[0] == rest[1]
+def _cat(sig: Signature) -> Types:
+    left, right, axis = sig.shape(0), sig.shape(1), sig["axis"]
+    same = sig.element(0) == sig.element(1) and _others(left, axis) == _others(right, axis)
     need(
         same and 0 <= axis < len(left),
-        f"cannot concatenate {types[0]} and {types[1]} along axis {axis}",
+        f"cannot concatenate {sig.type(0)} and {sig.type(1)} along axis {axis}",
     )
-    return (
-        with_shape(
-            element_of(types[0]), (*left[:axis], left[axis] + right[axis], *left[axis + 1 :])
-        ),
-    )
+    shape = (*left[:axis], left[axis] + right[axis], *left[axis + 1 :])
+    return (with_shape(sig.element(0), shape),)
 
 
-def _gather(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    source, index, axis = shape_of(types[0]), shape_of(types[1]), attrs["axis"]
-    need(0 <= axis < len(source), f"axis {axis} is not one of {types[0]}")
-    rest = [shape[:axis] + shape[axis + 1 :] for shape in (source, index)]
-    need(
-        rest[0] == rest[1] and len(source) == len(index),
-        f"gather of {types[0]} by an index of type {types[1]}",
-    )
-    need(element_of(types[1]).kind in "iu", f"the index must be an int, got {types[1]}")
-    return (with_shape(element_of(types[0]), index),)
+def _others(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    """The extents of the axes but one."""
+    return shape[:axis] + shape[axis + 1 :]
 
 
-def _slice(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    (ty,), starts, shape = types, attrs["starts"], attrs["shape"]
-    given = shape_of(ty)
+def _gather(sig: Signature) -> Types:
+    source, index, axis = sig.shape(0), sig.shape(1), sig["axis"]
+    need(0 <= axis < len(source), f"axis {axis} is not one of {sig.type(0)}")
+    fits = _others(source, axis) == _others(index, axis) and len(source) == len(index)
+    need(fits, f"gather of {sig.type(0)} by an index of type {sig.type(1)}")
+    need(sig.element(1).kind in "iu", f"the index must be an int, got {sig.type(1)}")
+    return (with_shape(sig.element(0), index),)
+
+
+def _slice(sig: Signature) -> Types:
+    given, starts, shape = sig.shape(0), sig["starts"], sig["shape"]
     inside = len(given) == len(starts) == len(shape) and all(
         start >= 0 and extent > 0 and start + extent <= whole
         for start, extent, whole in zip(starts, shape, given)
     )
-    need(inside, f"the part of shape {shape} at {starts} is not inside {ty}")
-    return (with_shape(element_of(ty), shape),)
+    need(inside, f"the part of shape {shape} at {starts} is not inside {sig.type(0)}")
+    return (with_shape(sig.element(0), shape),)
 
 
-def _sort(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    along(types, attrs["axis"])
-    return tuple(types)
+def _sort(sig: Signature) -> Types:
+    along(sig.all(), sig["axis"])
+    return sig.all()
 
 
-def _histogram(
-    types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]
-) -> Types:
-    value, mask = types
-    need(
-        element_of(value).kind in "iu" and len(shape_of(value)) == 1,
-        f"histogram needs a 1-D block of ints, got {value}",
-    )
-    need(attrs["bins"] > 0, f"histogram needs at least one bin, got {attrs['bins']}")
-    _mask(mask, shape_of(value))
-    return (VectorType((attrs["bins"],), I32),)
+def _histogram(sig: Signature) -> Types:
+    block = sig.element(0).kind in "iu" and len(sig.shape(0)) == 1
+    need(block, f"histogram needs a 1-D block of ints, got {sig.type(0)}")
+    need(sig["bins"] > 0, f"histogram needs at least one bin, got {sig['bins']}")
+    _fits(sig, 1, BOOL, "the mask")
+    return (VectorType((sig["bins"],), I32),)
 
 
-def _dot(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    left, right, acc = types
+def _dot(sig: Signature) -> Types:
+    left, right, acc = sig.all()
     a, b = shape_of(left), shape_of(right)
     fits = len(a) == len(b) in (2, 3) and a[:-2] == b[:-2] and a[-1] == b[-2]
     need(fits, f"dot needs (…, M, K) and (…, K, N), got {left} and {right}")
-    need(
-        element_of(left) == element_of(right),
-        f"dot needs operands of one element type, got {left} and {right}",
-    )
-    need(
-        attrs["precision"] in PRECISIONS,
-        f"input_precision must be one of {PRECISIONS}, got {attrs['precision']!r}",
-    )
-    floats = element_of(left).kind == "f"
-    legal = element_of(acc).kind == ("f" if floats else "i") and shape_of(acc) == (*a[:-1], b[-1])
+    same = sig.element(0) == sig.element(1)
+    need(same, f"dot needs operands of one element type, got {left} and {right}")
+    precision = sig["precision"]
+    legal = precision in PRECISIONS
+    need(legal, f"input_precision must be one of {PRECISIONS}, got {precision!r}")
+    kind = "f" if sig.element(0).kind == "f" else "i"
+    legal = sig.element(2).kind == kind and shape_of(acc) == (*a[:-1], b[-1])
     need(legal, f"an accumulator of type {acc} does not fit a dot of {left} and {right}")
     return (acc,)
 
 
-def _nothing(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
+def _nothing(sig: Signature) -> Types:
     return ()
 
 
-def _condition(
-    types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]
-) -> Types:
-    need(element_of(types[0]) == BOOL, f"the condition must be bool, got {types[0]}")
-    for mask in types[1:]:
-        _mask(mask, shape_of(types[0]))
+def _condition(sig: Signature) -> Types:
+    need(sig.element(0) == BOOL, f"the condition must be bool, got {sig.type(0)}")
+    for place in range(1, len(sig.types)):
+        _fits(sig, place, BOOL, "the mask")
     return ()
 
 
-def _same(types: Sequence[Any], attrs: Mapping[str, Any], regions: tuple[Region, ...]) -> Types:
-    return (types[0],)
+def _same(sig: Signature) -> Types:
+    return (sig.type(0),)
 
 
 PRECISIONS = ("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6")
@@ -392,6 +355,7 @@ structural(
     "Elements picked along an axis by an index block.",
     _gather,
     attrs=_AXIS,
+    speculatable=False,
 )
 structural(
     "slice",

@@ -80,7 +80,7 @@ def _shape(row: Row) -> tuple[str, tuple[str, ...], dict[str, Any]]:
     if row.element is None:
         return row.node_name or _camel(row.name), row.operands, {}
     if not row.symbol:
-        return _camel(row.name), row.element.signature[: row.element.arity], {}
+        return _camel(row.name), row.operands, {}
     binary = row.element.arity == 2
     names = ("lhs", "rhs") if binary else ("operand",)
     return "BinOp" if binary else "UnaryOp", names, {"op": row.symbol}

@@ -250,9 +250,10 @@ class VectorType(TypeQueries):
     def primitive_bitwidth(self) -> int:
         return self.element.bits
 
-    def kind(self) -> KIND:
+    @property
+    def kind(self) -> str:
         """The kind of the elements."""
-        return Kind(self.element.kind)()
+        return self.element.kind
 
     def get_int_min_value(self) -> int:
         return self.element.get_int_min_value()

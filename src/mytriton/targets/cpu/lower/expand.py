@@ -180,7 +180,7 @@ def _assert(expander: Expander, op: Op, operands: list[Operand]) -> tuple[Operan
         axis = len(shape_of(bad.ty)) - 1
         bad = IrTerm(expander.builder.emit("reduce", [bad.value], {"axis": axis}, (_any(),))[0])
     fine = bad ^ True
-    return expander.builder.emit("assert", [fine.value], dict(op.attrs))
+    return expander.builder.emit("assert", [fine.value, None], dict(op.attrs))
 
 
 def _any() -> Region:
