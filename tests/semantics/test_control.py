@@ -1,7 +1,7 @@
 """Control flow and names, rule by rule; docs/semantics.md says which rule is which test.
 
 Elsewhere: random programs in tests/properties/test_control_flow.py; sixty wrong kernels in
-tests/frontend/test_errors.py; captured values in tests/runtime/test_captured.py; device_assert and
+tests/frontend/test_errors.py; captured values in tests/runtime/test_guards.py; device_assert and
 device_print in tests/targets/test_faults.py.
 """
 

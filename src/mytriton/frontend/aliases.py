@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
-from .heap import Heap, Held, read
+from .heap import ANYTHING, Heap, Held, read
 from .plan import Assembly, Fresh
-from .watch import ANYTHING, ChangeError, Suspect, moment
+from .watch import ChangeError, Suspect, moment
 
 
 @dataclass(frozen=True)

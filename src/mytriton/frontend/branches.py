@@ -21,7 +21,7 @@ from ..language import semantics
 from ..language.scalars import assigned
 from ..language.tensor import tensor
 from .aliases import Aliases, check_shared, share
-from .heap import Content, Heap, Held, is_mutable, kind_of, read, write
+from .heap import KEYS, Content, Heap, Held, is_mutable, kind_of, read, write
 from .jumps import RESULT, RETURNED
 from .plan import (
     Assembly,
@@ -47,7 +47,7 @@ from .pytree import (
     type_name,
     zero_like,
 )
-from .watch import KEYS, ChangeError, Suspect, moment
+from .watch import ChangeError, Suspect, moment
 
 if TYPE_CHECKING:
     from .rewrite import Site

@@ -25,7 +25,7 @@ from ..ir.nodes import Operand, Param
 from ..language.debug import StaticOutput, static_output
 from .aliases import Aliases, check_shared, share, shared, two_objects
 from .branches import at_line, refuse_advanced, values_of
-from .heap import Content, Heap, Held, is_mutable, read, write
+from .heap import ANYTHING, KEYS, Content, Heap, Held, is_mutable, read, write
 from .jumps import RESULT
 from .plan import (
     Assembly,
@@ -50,7 +50,7 @@ from .pytree import (
     type_name,
     zero_like,
 )
-from .watch import ANYTHING, KEYS, ChangeError, Suspect, moment
+from .watch import ChangeError, Suspect, moment
 
 if TYPE_CHECKING:
     from .rewrite import Site

@@ -185,12 +185,17 @@ _HEAP_TYPE = 1 << 9
 """The flag of a class that a `class` statement made (Py_TPFLAGS_HEAPTYPE)."""
 
 
+def is_made(kind: type) -> bool:
+    """Whether a `class` statement made the class, not C."""
+    return bool(kind.__flags__ & _HEAP_TYPE)
+
+
 def _slots(kind: type) -> list[str]:
     """The attributes that instances hold by `__slots__`."""
     return [
         name
         for base in kind.__mro__
-        if base.__flags__ & _HEAP_TYPE
+        if is_made(base)
         for name, found in vars(base).items()
         if isinstance(found, MemberDescriptorType)
     ]
@@ -275,6 +280,10 @@ def _children(value: Any) -> Iterator[tuple[str, Any]]:
         yield from (("", cell) for cell in value.__closure__ or ())
 
 
+ANYTHING, KEYS = -1, -2
+"""In the place of an item: whatever an object holds, or only its keys."""
+
+
 @dataclass(frozen=True)
 class Held:
     """One object as it was: how it is reached, and what it held."""
@@ -284,6 +293,16 @@ class Held:
     content: Content
     outer: bool
     """Whether a caller of the region's function can reach it."""
+
+    def differs(self, item: int) -> bool:
+        """Whether the object now holds something else in place of an item, or by `KEYS` other
+        keys, or by `ANYTHING` anything else."""
+        before, now = self.content, read(self.value)
+        if item == ANYTHING:
+            return not before.same(now)
+        if item == KEYS or before.keys != now.keys:
+            return before.keys != now.keys
+        return now.items[item] is not before.items[item]
 
     def item(self, position: int) -> str:
         """How an item of it is reached."""

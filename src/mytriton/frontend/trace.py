@@ -9,18 +9,20 @@ them in the current builder.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from ..errors import CompileTypeError
+from ..errors import CompileTypeError, KernelFault
 from ..ir.build import Builder, using
 from ..ir.nodes import Function, Param
 from ..ir.types import Type
 from ..language.debug import printing
 from ..language.tensor import tensor
 from .aliases import check_shared, sharing
-from .inline import run
+from .guards import Guard, Guards, guards_of, is_violated
+from .inline import recording, run
 from .signature import Constexpr, is_constexpr, signature
-from .watch import locating
+from .watch import ChangeError, Suspect, locating, moment
 
 
 def trace(
@@ -31,7 +33,58 @@ def trace(
 
     Raises CompileError at the kernel's line.
     """
-    return locating(lambda: _trace(function, arguments, builder or Builder()))
+    return traced(function, arguments, builder)[0]
+
+
+def traced(
+    function: Callable[..., Any], arguments: Mapping[str, Any], builder: Builder | None = None
+) -> tuple[Function, Guards]:
+    """The IR of a kernel, and the guards under which it stays valid."""
+    values = [value.value for value in arguments.values() if isinstance(value, Constexpr)]
+    guards = guards_of([function], values)
+    with recording() as reached:
+        made = locating(lambda: _unchanging(guards, function, arguments, builder or Builder()))
+    if not reached <= guards.functions:
+        guards = guards_of([function, *reached], values)
+    return made, guards
+
+
+@dataclass(frozen=True)
+class _Outside:
+    """Something that the kernel did not make."""
+
+    guard: Guard
+
+    def differs(self, item: int) -> bool:
+        return is_violated(self.guard)
+
+
+def _unchanging(
+    guards: Guards, function: Callable[..., Any], arguments: Mapping[str, Any], builder: Builder
+) -> Function:
+    """Traces, and raises if that changed anything which the kernel did not make."""
+    every = (*guards.entries, *guards.others)
+    number = moment([_Outside(guard) for guard in every], None)
+    try:
+        made = _trace(function, arguments, builder)
+    except KernelFault:
+        _refuse_changes(guards, number)
+        raise
+    _refuse_changes(guards, number)
+    return made
+
+
+def _refuse_changes(guards: Guards, number: int) -> None:
+    if guards.violated() is None:
+        return
+    every = (*guards.entries, *guards.others)
+    changed = next(guards.changed())
+    guards.restore()
+    raise ChangeError(
+        f"`{changed.path}` is changed, which the kernel did not make: tracing a kernel may not"
+        " change what is outside it; pass values as arguments, store results through pointers",
+        Suspect(number, every.index(changed), 0),
+    )
 
 
 def _trace(

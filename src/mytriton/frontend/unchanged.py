@@ -10,8 +10,8 @@ from typing import Any
 
 from ..errors import CompileError
 from .branches import values_of
-from .heap import Heap
-from .watch import ANYTHING, ChangeError, Suspect, moment
+from .heap import ANYTHING, Heap
+from .watch import ChangeError, Suspect, moment
 
 
 @dataclass(frozen=True)

@@ -16,16 +16,19 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import FrameType, TracebackType
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from ..errors import CompileError, CompileTypeError, Location, Where, is_user_code
 from ..language.debug import StaticOutput, static_output
-from .heap import Held, kernel_frames, read
+from .heap import kernel_frames
 
 R = TypeVar("R")
 
-ANYTHING, KEYS = -1, -2
-"""In the place of an item: whatever the object holds, or only its keys."""
+
+class Watched(Protocol):
+    """What may change: an object as it was."""
+
+    def differs(self, item: int) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -51,13 +54,13 @@ class Moments:
 
     suspect: Suspect | None = None
     count: int = 0
-    held: Held | None = None
+    held: Watched | None = None
     here: FrameType | None = None
     line: int = 0
     lasti: int = 0
     found: list[tuple[FrameType, int, int]] = field(default_factory=list)
 
-    def add(self, objects: Sequence[Held], frame: FrameType | None) -> int:
+    def add(self, objects: Sequence[Watched], frame: FrameType | None) -> int:
         """The number of a moment at which these objects are looked at."""
         self.count += 1
         suspect = self.suspect
@@ -91,13 +94,7 @@ class Moments:
 
     def differs(self) -> bool:
         assert self.held is not None and self.suspect is not None
-        before, now = self.held.content, read(self.held.value)
-        item = self.suspect.item
-        if item == ANYTHING:
-            return not before.same(now)
-        if item == KEYS or before.keys != now.keys:
-            return before.keys != now.keys
-        return now.items[item] is not before.items[item]
+        return self.held.differs(self.suspect.item)
 
     def note(self) -> None:
         """Keeps the kernel frames, each at its line."""
@@ -123,7 +120,7 @@ class Moments:
 _moments: ContextVar[Moments | None] = ContextVar("moments", default=None)
 
 
-def moment(objects: Sequence[Held], frame: FrameType | None) -> int:
+def moment(objects: Sequence[Watched], frame: FrameType | None) -> int:
     """The number of a moment at which these objects are looked at; 0 outside a trace."""
     moments = _moments.get()
     return moments.add(objects, frame) if moments else 0

@@ -20,10 +20,9 @@ from functools import cached_property, partial
 from typing import Any
 
 from ..errors import CompileError, CompileValueError, Where
-from ..frontend.guards import Captured, captured
-from ..frontend.inline import recording
+from ..frontend.guards import Guards
 from ..frontend.signature import Constexpr
-from ..frontend.trace import trace
+from ..frontend.trace import traced
 from ..ir.nodes import Function
 from ..passes import pipeline
 from ..passes.provenance import written
@@ -35,10 +34,10 @@ compiling = threading.RLock()
 
 @dataclass(frozen=True)
 class Traced:
-    """What tracing gives: the function, and the values it read from outside its arguments."""
+    """What tracing gives: the function, and the guards under which it stays valid."""
 
     function: Function
-    captured: Captured
+    guards: Guards
 
 
 class Compilation:
@@ -78,14 +77,13 @@ class Compilation:
 
     @cached_property
     def traced(self) -> Traced:
-        """The function as traced, and what it read."""
-        with compiling, recording() as reached:
-            function = trace(self.fn, self.arguments)
-        return Traced(function, captured(reached))
+        """The function as traced, and its guards."""
+        with compiling:
+            return Traced(*traced(self.fn, self.arguments))
 
     def violated(self) -> str | None:
         """The name of something that was read while tracing and has changed since."""
-        return self.traced.captured.changed() if "traced" in vars(self) else None
+        return self.traced.guards.violated() if "traced" in vars(self) else None
 
     @property
     def function(self) -> Function:
