@@ -115,7 +115,9 @@ class Writer:
         return f"{self.pick(INTS)} = {value}"
 
     def grow(self) -> str:
-        return self.pick([f"{self.pick(LISTS)}.append({self.number()})", f"{self.pick(LISTS)}.pop()"])
+        return self.pick(
+            [f"{self.pick(LISTS)}.append({self.number()})", f"{self.pick(LISTS)}.pop()"]
+        )
 
     def swap(self) -> str:
         return self.pick(["s, r = r, s", "a, b = b, a", "p[0], p[1] = p[1], p[0]", "p = [b, a]"])
