@@ -27,9 +27,7 @@ def elementwise(
 ) -> Row:
     """Adds an element-wise row; `fields` are those of `Elementwise`."""
     element = Elementwise(arity, kinds, **fields)
-    names = element.signature[:arity]
-    rule = elementwise_rule(element)
-    return add_row(Row(name, doc, rule, symbol=symbol, element=element, operands=names))
+    return add_row(Row(name, doc, elementwise_rule(element), symbol=symbol, element=element))
 
 
 def wide(function: Callable[..., Any]) -> Callable[..., Any]:

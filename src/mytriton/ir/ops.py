@@ -143,7 +143,8 @@ class Elementwise:
 class Row:
     """One op. `symbol` is its Python operator, where it has one.
 
-    operands, region_names: the names of its operands (the last may be `*rest`) and regions.
+    operands, region_names: the names of its operands (the last may be `*rest`; of an element-wise
+    row its signature) and regions.
     node_name: its name in the expression view, else the capitalised `name`. evaluation_order: the
     order in which its operands are computed, where that is not their own. region_kind: what its
     regions are. region_separator: the word between its two regions in the text.
@@ -165,6 +166,11 @@ class Row:
     speculatable: bool = True
     """Whether the op may be done where the program as written would not do it; not one that can
     fault."""
+
+    def __post_init__(self) -> None:
+        if self.element is not None:
+            names = self.element.signature[: self.element.arity]
+            object.__setattr__(self, "operands", names)
 
     def operand_name(self, place: int) -> str:
         return self.operands[min(place, len(self.operands) - 1)].strip("*")
