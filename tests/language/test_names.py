@@ -13,8 +13,8 @@ from mytriton.errors import CompileTypeError
 from mytriton.ir import types
 from mytriton.ir.nodes import Param
 from mytriton.ir.ops import TABLE, Elementwise, Row, elementwise_rule
+from mytriton.language.block_pointers import Window
 from mytriton.language.math import FUNCTIONS, function_of
-from mytriton.language.windows import Window
 from tests.support.block_functions import evaluate, trace
 
 NAMES = [

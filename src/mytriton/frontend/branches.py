@@ -17,7 +17,6 @@ from ..errors import CompileError
 from ..ir.build import Scope, current
 from ..ir.nodes import Const, Operand, Region
 from ..ir.ops import RegionKind
-from ..language import semantics
 from ..language.scalars import assigned
 from ..language.tensor import tensor
 from .aliases import Aliases, check_shared, share
@@ -182,7 +181,7 @@ class KernelIf:
     def zero_before_if(self, leaf: Any) -> Operand:
         """Zeros of the leaf's type, made before the `if`, where both regions can yield them."""
         with self.builder.at_level(self.builder.level - 1):
-            return semantics.operand(zero_like(leaf))
+            return handle(zero_like(leaf))
 
     # -- errors
 

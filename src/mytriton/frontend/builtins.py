@@ -11,9 +11,9 @@ from typing import Any
 
 from ..ir.build import current
 from ..ir.types import BOOL, F32, I32, I64
-from ..language import blocks, library, semantics
+from ..language import library, math
 from ..language.constexpr import unwrap
-from ..language.math import FUNCTIONS
+from ..language.promotion import cast
 from ..language.tensor import tensor
 
 
@@ -32,7 +32,7 @@ def _fold(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             values = list(values[0])
         if not _any(values):
             return function(*map(unwrap, args), **kwargs)
-        pair = getattr(blocks, f"{name}imum")
+        pair = getattr(math, f"{name}imum")
         result = values[0]
         for value in values[1:]:
             result = pair(result, value)
@@ -42,7 +42,7 @@ def _fold(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _abs(value: Any) -> Any:
-    return FUNCTIONS["abs"](value) if isinstance(value, tensor) else builtins.abs(unwrap(value))
+    return math.abs(value) if isinstance(value, tensor) else builtins.abs(unwrap(value))
 
 
 def _float(*args: Any) -> Any:
@@ -50,7 +50,7 @@ def _float(*args: Any) -> Any:
         return builtins.float(*map(unwrap, args))
     value = args[0]
     wide = value.dtype.kind == "f" and value.dtype.bits == 64
-    return value if wide else tensor(semantics.cast(value.handle, F32))
+    return value if wide else tensor(cast(value.handle, F32))
 
 
 def _int(*args: Any) -> Any:
@@ -60,13 +60,13 @@ def _int(*args: Any) -> Any:
     if value.dtype.kind in "iu":
         return value
     wide = value.dtype.bits == 64
-    return tensor(semantics.cast(value.handle, I64 if wide else I32))
+    return tensor(cast(value.handle, I64 if wide else I32))
 
 
 def _bool(*args: Any) -> Any:
     if not args or not isinstance(args[0], tensor):
         return builtins.bool(*map(unwrap, args))
-    return tensor(semantics.cast(args[0].handle, BOOL))
+    return tensor(cast(args[0].handle, BOOL))
 
 
 def _sum(values: Any, *rest: Any, **kwargs: Any) -> Any:

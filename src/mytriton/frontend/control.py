@@ -18,13 +18,25 @@ from ..errors import CompileError, CompileTypeError, CompileValueError
 from ..ir.build import current
 from ..ir.nodes import Const, Operand
 from ..ir.types import BOOL, I32, TypeQueries, element_of, shape_of
-from ..language import semantics
 from ..language.constexpr import unwrap
 from ..language.debug import StaticAssertionError
 from ..language.loops import condition as advised_condition
 from ..language.loops import range as advised_range
+from ..language.promotion import (
+    Given,
+    Handle,
+    cast,
+    known,
+    natural,
+    number_as,
+    number_type,
+    operand,
+    promote,
+    reshape,
+    truth,
+)
 from ..language.scalars import assigned
-from ..language.tensor import tensor
+from ..language.tensor import given, tensor
 from .branches import KernelIf
 from .builtins import BUILTINS
 from .jumps import RESULT
@@ -55,9 +67,9 @@ def decide(value: Any) -> bool | Operand:
             f"a block of type {value.type} cannot be a condition; a condition is one value: reduce"
             " it (tl.sum, tl.max), or choose element by element with tl.where or a mask"
         )
-    handle = semantics.reshape(value.handle, ()) if value.shape else value.handle
+    handle = reshape(value.handle, ()) if value.shape else value.handle
     known = current().known(handle)
-    return semantics.truth(handle) if known is None else bool(known)
+    return truth(handle) if known is None else bool(known)
 
 
 class Known:
@@ -135,24 +147,24 @@ class KernelRange:
 
 def bounds(loop: KernelRange) -> tuple[Operand, Operand, Operand]:
     """The loop's bounds as operands of one int type, at least i32."""
-    given = [semantics.plain(value) for value in (loop.start, loop.stop, loop.step)]
-    for value in given:
-        ty = semantics.number_type(value) if semantics.is_number(value) else value.ty
+    limits = [given(value) for value in (loop.start, loop.stop, loop.step)]
+    for value in limits:
+        ty = value.ty if isinstance(value, Handle) else number_type(value)
         if shape_of(ty) or element_of(ty).kind not in ("b", "i", "u"):
             raise CompileTypeError(f"range() takes scalar ints, got {ty}")
-    if semantics.known(given[2]) == 0:
+    if known(limits[2]) == 0:
         raise CompileValueError("range() step must not be zero")
-    low, high, step = semantics.promote(*map(_bound, given), symbol="range()")
+    low, high, step = promote(*map(_bound, limits), symbol="range()")
     return low, high, step
 
 
-def _bound(value: Any) -> Any:
+def _bound(value: Given) -> Given:
     """A bound of at least 32 bits; a number beyond i32 is i64, so that a step may be negative."""
-    if semantics.is_number(value) and not isinstance(value, bool):
-        element = semantics.natural(value)
-        return value if element == I32 else semantics.number_as(value, element)
-    operand = semantics.operand(value)
-    return semantics.cast(operand, I32) if element_of(semantics.ty(operand)).bits < 32 else operand
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        element = natural(value)
+        return value if element == I32 else number_as(value, element)
+    bound = operand(value)
+    return cast(bound, I32) if element_of(bound.ty).bits < 32 else bound
 
 
 class Control:
@@ -181,7 +193,7 @@ class Control:
         if builder.eager:
             element = element_of(low.ty)  # type: ignore[union-attr]
             counts = range(*(int(value or 0) for value in known))
-            return PythonLoop(tensor(semantics.number_as(i, element)) for i in counts)
+            return PythonLoop(tensor(number_as(i, element)) for i in counts)
         if None not in known and not range(*map(int, known)):  # type: ignore[arg-type]
             return PythonLoop(())
         return KernelFor(self.sites[site], (low, high, step), loop.hints, sys._getframe(1))
@@ -226,7 +238,7 @@ class Control:
         if isinstance(value, tensor):
             known = current().known(value.handle)
             if known is None or current().eager:
-                handle = semantics.truth(value)
+                handle = truth(value.handle)
                 current().emit("assert", [handle, None], {"message": str(unwrap(message))})
                 return
             value = known

@@ -16,7 +16,8 @@ from ..ir.nodes import Const, Operand, Param, Region
 from ..ir.ops import RegionKind
 from ..ir.types import BOOL, U32, U64
 from ..language.debug import StaticOutput, static_output
-from ..language.semantics import cast, number_as, select
+from ..language.promotion import cast, number_as
+from ..language.semantics import select
 from ..language.tensor import tensor
 from .aliases import check_shared
 from .branches import values_of
@@ -107,7 +108,7 @@ class KernelFor:
         first, last = (low, high) if step > 0 else (high, low)
         span = tensor(cast(last.handle, unsigned)) - tensor(cast(first.handle, unsigned))
         rounds = span if abs(step) == 1 else (span - 1) // abs(step) + 1
-        return tensor(select(first < last, rounds, 0))
+        return tensor(select((first < last).handle, rounds.handle, 0))
 
     def enter(self) -> tuple[Any, ...]:
         values = list(self.carried.enter(self.params, sys._getframe(1)))

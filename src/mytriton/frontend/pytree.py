@@ -10,7 +10,7 @@ from ..errors import CompileError, CompileTypeError
 from ..ir.build import emit
 from ..ir.nodes import Const, Operand
 from ..ir.types import I64, Element, PointerType, ScalarType, Type, element_of, shape_of
-from ..language.semantics import number_as, number_type, operand
+from ..language.promotion import number_as, number_type, operand
 from ..language.tensor import tensor
 
 

@@ -1,6 +1,6 @@
 """`inline_asm_elementwise`: PTX text, understood rather than pasted.
 
-One idea: a small reader of PTX. Registers are tensors of unsigned ints (or bools), an instruction
+A small reader of PTX. Registers are tensors of unsigned ints (or bools), an instruction
 is a language function on the type its name ends with, so the snippet means the same on every
 target. What it does not know it refuses, naming the instruction.
 
@@ -16,12 +16,15 @@ from typing import Any
 
 from ..errors import CompileError, CompileTypeError, CompileValueError
 from ..ir.types import BF16, BOOL, BY_TRITON_NAME, F16, F32, F64, U16, U32, U64, Element
-from .blocks import broadcast_to, cast, full, to_tensor, where
 from .constexpr import builtin
+from .creation import cast, full
 from .dtypes import as_dtype
-from .reduce import _same_shape, stack
-from .shapes import ravel, reshape
-from .tensor import tensor
+from .math import where
+from .reductions import broadcast_all, stack
+from .shapes import broadcast_to, ravel, reshape
+from .tensor import tensor, to_tensor
+
+__all__ = ["inline_asm_elementwise"]
 
 Registers = dict[str, Any]
 _UNSIGNED = {8: BY_TRITON_NAME["uint8"], 16: U16, 32: U32, 64: U64}
@@ -39,7 +42,7 @@ def inline_asm_elementwise(
     share registers, the first in the low bits. Raises CompileValueError for instructions that are
     not understood.
     """
-    values = _same_shape(args) if args else [to_tensor(0)]
+    values = broadcast_all(args) if args else [to_tensor(0)]
     shape = values[0].shape
     dtypes = [as_dtype(d) for d in (dtype if isinstance(dtype, (tuple, list)) else (dtype,))]
     lanes = [_lanes(value, pack) for value in values] if args else []

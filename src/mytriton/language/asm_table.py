@@ -28,10 +28,10 @@ from ..ir.types import (
     U64,
     ScalarType,
 )
-from .blocks import cast, clamp, maximum, minimum, where
+from .creation import cast
 from .extra._bits import brev, byte_perm, clz, copysign, popc
 from .extra._real import PLAIN
-from .math import FUNCTIONS
+from .math import FUNCTIONS, clamp, maximum, minimum, where
 from .tensor import tensor
 
 Input = Callable[[Any], tensor]

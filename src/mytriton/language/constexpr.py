@@ -12,6 +12,8 @@ import operator
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
+__all__ = ["builtin", "const", "constexpr", "unwrap"]
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -127,18 +129,5 @@ def builtin(function: Callable[P, R]) -> Callable[P, R]:
         plain: Any = {key: unwrap(v) for key, v in kwargs.items() if key not in HIDDEN}
         positional: Any = map(unwrap, args)
         return function(*positional, **plain)
-
-    return call
-
-
-def constexpr_function(function: Callable[P, R]) -> Callable[P, R]:
-    """A Python function that kernels call while they are compiled: plain values in, plain out."""
-
-    @functools.wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        positional: Any = map(unwrap, args)
-        named: Any = {key: unwrap(value) for key, value in kwargs.items()}
-        result: R = unwrap(function(*positional, **named))
-        return result
 
     return call

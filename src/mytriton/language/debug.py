@@ -1,6 +1,6 @@
 """Assertions, prints, and what the kernel's author knows that the compiler does not.
 
-One idea: none of these changes a value. `static_*` happen while the kernel is compiled, `device_*`
+None of these changes a value. `static_*` happen while the kernel is compiled, `device_*`
 while it runs, and hints are facts that passes may use and the sanitizer may check.
 """
 
@@ -15,12 +15,27 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import CompileError, CompileTypeError, CompileValueError
-from ..ir.build import current, emit
+from ..ir.build import current
 from ..ir.types import shape_of
-from . import semantics
-from .blocks import constant_int, to_tensor, where
+from . import promotion
+from .arguments import Axes, ConstBool, ConstStr, TensorLike, constant_int
 from .constexpr import builtin
-from .tensor import tensor
+from .math import where
+from .promotion import emit, operand, truth
+from .tensor import given, tensor, to_tensor
+
+__all__ = [
+    "assume",
+    "debug_barrier",
+    "device_assert",
+    "device_print",
+    "expect_zero",
+    "max_constancy",
+    "max_contiguous",
+    "multiple_of",
+    "static_assert",
+    "static_print",
+]
 
 
 @dataclass
@@ -103,34 +118,32 @@ def static_print(
 
 
 @builtin
-def device_assert(cond: Any, msg: Any = "", mask: Any = None) -> None:
+def device_assert(cond: TensorLike, msg: ConstStr = "", mask: TensorLike | None = None) -> None:
     """Stops the launch where the condition is false (and the mask true), with the message, the
     kernel's line and the program."""
     guard = None
-    condition = semantics.truth(cond)
+    condition = truth(given(cond))
     if mask is not None:
-        shape = shape_of(semantics.ty(condition))
-        guard = semantics.fit(semantics.truth(mask), shape, "device_assert: the mask")
+        shape = shape_of(condition.ty)
+        guard = promotion.fit(truth(given(mask)), shape, "device_assert: the mask")
     current().emit("assert", [condition, guard], {"message": str(msg)})
 
 
 @builtin
-def device_print(prefix: Any, *args: Any, hex: bool = False) -> None:
+def device_print(prefix: ConstStr, *args: TensorLike, hex: ConstBool = False) -> None:
     """Shows blocks and scalars once a program, after the prefix; ints in base 16 with hex."""
     if not isinstance(prefix, str):
         raise CompileTypeError(f"device_print: the prefix must be a string, got {prefix!r}")
-    values = [semantics.operand(value) for value in args]
+    values = [operand(given(value)) for value in args]
     current().emit("print", values, {"prefix": prefix, "hex": builtins.bool(hex)})
 
 
 @builtin
-def assume(cond: Any) -> None:
+def assume(cond: TensorLike) -> None:
     """Tells the compiler that a scalar condition holds wherever the kernel gets to here."""
-    condition = semantics.truth(cond)
-    if shape_of(semantics.ty(condition)):
-        raise CompileValueError(
-            f"assume: a scalar condition is needed, got {semantics.ty(condition)}"
-        )
+    condition = truth(given(cond))
+    if shape_of(condition.ty):
+        raise CompileValueError(f"assume: a scalar condition is needed, got {condition.ty}")
     known = current().known(condition)
     if known is not None and not known:
         raise CompileValueError("assume: the condition is known to be false")
@@ -144,7 +157,7 @@ def debug_barrier() -> None:
     current().emit("barrier", [])
 
 
-def _hint(name: str, input: Any, values: Any) -> tensor:
+def _hint(name: str, input: TensorLike, values: Axes) -> tensor:
     value = to_tensor(input)
     listed = values if isinstance(values, (tuple, list)) else (values,)
     counts = tuple(constant_int(v, name) for v in listed)
@@ -157,25 +170,25 @@ def _hint(name: str, input: Any, values: Any) -> tensor:
 
 
 @builtin
-def multiple_of(input: Any, values: Any) -> tensor:
+def multiple_of(input: TensorLike, values: Axes) -> tensor:
     """The input, known to begin each run of consecutive elements with a multiple of values[axis];
     of a scalar, to be one."""
     return _hint("multiple", input, values)
 
 
 @builtin
-def max_contiguous(input: Any, values: Any) -> tensor:
+def max_contiguous(input: TensorLike, values: Axes) -> tensor:
     """The input, known to rise by 1 within each group of values[axis] elements."""
     return _hint("contiguous", input, values)
 
 
 @builtin
-def max_constancy(input: Any, values: Any) -> tensor:
+def max_constancy(input: TensorLike, values: Axes) -> tensor:
     """The input, known to be constant within each group of values[axis] elements."""
     return _hint("constant", input, values)
 
 
 @builtin
-def expect_zero(x: Any, mask: Any) -> tensor:
+def expect_zero(x: TensorLike, mask: TensorLike) -> tensor:
     """The input, known to be zero where the mask is false; it is made so."""
     return where(mask, x, 0)

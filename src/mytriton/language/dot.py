@@ -1,6 +1,6 @@
 """Matrix products: `dot`, and `dot_scaled` written with it.
 
-One idea: the op is strict (one operand type, an accumulator always); the many ways to ask for a
+The op is strict (one operand type, an accumulator always); the many ways to ask for a
 product (acc or not, out_dtype, allow_tf32, mixed fp8) are settled here. Precision not asked for is
 "ieee" in the IR.
 """
@@ -11,28 +11,45 @@ import math
 from typing import Any
 
 from ..errors import CompileTypeError, CompileValueError
-from ..ir.build import emit
 from ..ir.fold import constant
-from ..ir.nodes import Operand
 from ..ir.structural import PRECISIONS
-from ..ir.types import BF16, F8E4M3FN, F16, F32, F64, I8, I16, I32, U8, ScalarType, shape_of
-from . import semantics
-from .blocks import cast, full, to_tensor, where
+from ..ir.types import (
+    BF16,
+    F8E4M3FN,
+    F16,
+    F32,
+    F64,
+    I8,
+    I16,
+    I32,
+    U8,
+    Element,
+    ScalarType,
+    element_of,
+    shape_of,
+)
+from . import promotion
+from .arguments import ConstBool, ConstInt, ConstStr, DTypeLike, TensorLike
 from .constexpr import builtin
+from .creation import cast, full
 from .dtypes import as_dtype
+from .math import where
+from .promotion import Handle, emit
 from .shapes import expand_dims, interleave, reshape
-from .tensor import tensor
+from .tensor import given, tensor, to_tensor
+
+__all__ = ["dot", "dot_scaled"]
 
 
 @builtin
 def dot(
-    input: Any,
-    other: Any,
-    acc: Any = None,
-    input_precision: str | None = None,
-    allow_tf32: bool | None = None,
-    max_num_imprecise_acc: int | None = None,
-    out_dtype: Any = None,
+    input: TensorLike,
+    other: TensorLike,
+    acc: TensorLike | None = None,
+    input_precision: ConstStr | None = None,
+    allow_tf32: ConstBool | None = None,
+    max_num_imprecise_acc: ConstInt | None = None,
+    out_dtype: DTypeLike | None = None,
 ) -> tensor:
     """The matrix product of (…, M, K) and (…, K, N) blocks, plus acc; leading axes are a batch.
 
@@ -50,13 +67,13 @@ def dot(
     if len(shape) > 3:
         operands = [_one_batch(operand) for operand in operands]
     product = emit("dot", *operands, precision=precision)
-    return tensor(semantics.reshape(product, shape))
+    return tensor(promotion.reshape(product, shape))
 
 
-def _one_batch(operand: Operand) -> Operand:
+def _one_batch(operand: Handle) -> Handle:
     """The block with its leading axes made one."""
-    *batch, rows, columns = shape_of(semantics.ty(operand))
-    return semantics.reshape(operand, (math.prod(batch), rows, columns))
+    *batch, rows, columns = shape_of(operand.ty)
+    return promotion.reshape(operand, (math.prod(batch), rows, columns))
 
 
 def _operands(left: tensor, right: tensor) -> tuple[tensor, tensor]:
@@ -85,7 +102,7 @@ def _product_shape(left: tensor, right: tensor) -> tuple[int, ...]:
     return (*a[:-1], b[-1])
 
 
-def _precision(asked: Any, allow_tf32: Any, element: Any) -> str:
+def _precision(asked: Any, allow_tf32: ConstBool | None, element: Element) -> str:
     if asked is not None and allow_tf32 is not None:
         raise CompileValueError("dot: give input_precision or allow_tf32, not both")
     if asked is None:
@@ -97,18 +114,20 @@ def _precision(asked: Any, allow_tf32: Any, element: Any) -> str:
     return name if element == F32 else "ieee"
 
 
-def _accumulator(acc: Any, out_dtype: Any, element: Any, shape: tuple[int, ...]) -> Any:
+def _accumulator(
+    acc: TensorLike | None, out_dtype: DTypeLike | None, element: Element, shape: tuple[int, ...]
+) -> Handle:
     whole = element.kind in "iu"
     wanted = None if whole or out_dtype is None else as_dtype(out_dtype)
-    given = None if acc is None else semantics.plain(acc)
-    if given is not None and not semantics.is_number(given):
-        have = tensor(given).dtype
+    start = 0 if acc is None else given(acc)
+    if isinstance(start, Handle):
+        have = element_of(start.ty)
         if wanted not in (None, have):
             raise CompileTypeError(f"dot: acc is {have.name}, out_dtype is {wanted}; make them one")
-        return semantics.broadcast_to(given, shape, "dot: acc")
+        return promotion.broadcast_to(start, shape, "dot: acc")
     target = I32 if whole else F64 if element == F64 else wanted or F32
     assert isinstance(target, ScalarType)
-    return emit("broadcast", constant(given or 0, target), shape=shape)
+    return emit("broadcast", constant(start, target), shape=shape)
 
 
 # -- scaled products
@@ -119,17 +138,17 @@ _FORMATS = {"e2m1": U8, "e4m3": U8, "e5m2": U8, "bf16": BF16, "fp16": F16}
 
 @builtin
 def dot_scaled(
-    lhs: Any,
-    lhs_scale: Any,
-    lhs_format: str,
-    rhs: Any,
-    rhs_scale: Any,
-    rhs_format: str,
-    acc: Any = None,
-    fast_math: bool = False,
-    lhs_k_pack: bool = True,
-    rhs_k_pack: bool = True,
-    out_dtype: Any = F32,
+    lhs: TensorLike,
+    lhs_scale: TensorLike | None,
+    lhs_format: ConstStr,
+    rhs: TensorLike,
+    rhs_scale: TensorLike | None,
+    rhs_format: ConstStr,
+    acc: TensorLike | None = None,
+    fast_math: ConstBool = False,
+    lhs_k_pack: ConstBool = True,
+    rhs_k_pack: ConstBool = True,
+    out_dtype: DTypeLike = F32,
 ) -> tensor:
     """The product of an (M, K) and a (K, N) block whose groups along K share a scale, plus acc.
 
@@ -148,7 +167,7 @@ def dot_scaled(
     return dot(left, right, acc=acc, input_precision="ieee", out_dtype=out_dtype)
 
 
-def _decode(value: tensor, form: str, axis: int) -> tensor:
+def _decode(value: tensor, form: ConstStr, axis: int) -> tensor:
     """The elements as floats; packed ones unpacked along an axis."""
     name = str(form).lower()
     if name not in _FORMATS:
@@ -175,23 +194,24 @@ def _unpack(value: tensor, axis: int) -> tensor:
     return cast(signed, BF16, bitcast=True)
 
 
-def _scaled(value: tensor, scale: Any, what: str) -> tensor:
+def _scaled(value: tensor, factor: TensorLike | None, what: str) -> tensor:
     """Rows (R, K) times scales (R, K/G); values below 16 bits become bf16, exactly."""
     if value.dtype.bits == 8:
         value = cast(value, BF16)
-    if scale is None or (semantics.is_number(scale) and not scale):
+    if factor is None or (isinstance(factor, (bool, int, float)) and not factor):
         return value
+    scale = to_tensor(factor)
     rows, k = value.shape
     if len(scale.shape) != 2 or scale.shape[0] != rows or k % scale.shape[1]:
         raise CompileValueError(
             f"dot_scaled: {what} of shape {scale.shape} does not divide ({rows}, {k}) into groups"
             " along K"
         )
-    factor = _scale_factor(scale)
+    power = _scale_factor(scale)
     exact = value.dtype == BF16 and scale.dtype != F8E4M3FN
     group = k // scale.shape[1]
     parts = reshape(cast(value, F32), (rows, scale.shape[1], group))
-    product = reshape(parts * expand_dims(factor, 2), (rows, k))
+    product = reshape(parts * expand_dims(power, 2), (rows, k))
     return cast(product, BF16) if exact else product
 
 

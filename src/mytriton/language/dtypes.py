@@ -1,6 +1,6 @@
 """The dtype objects under their public names.
 
-One idea: there are no second type objects; `tl.float32 is ir.types.F32`. `tl.dtype`,
+There are no second type objects; `tl.float32 is ir.types.F32`. `tl.dtype`,
 `tl.pointer_type` and `tl.block_type` are only ways to say the IR types in Triton's words.
 """
 
@@ -43,7 +43,7 @@ from ..ir.types import (
     parse_type,
     shape_of,
 )
-from .constexpr import constexpr, unwrap
+from .constexpr import unwrap
 
 int1, int8, int16, int32, int64 = BOOL, I8, I16, I32, I64
 uint8, uint16, uint32, uint64 = U8, U16, U32, U64
@@ -206,7 +206,6 @@ __all__ = [
     "as_dtype",
     "bfloat16",
     "block_type",
-    "constexpr",
     "constexpr_type",
     "dtype",
     "float8e4b8",

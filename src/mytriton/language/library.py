@@ -1,33 +1,55 @@
 """The standard library: functions written in the language itself.
 
-One idea: nothing here knows an op. What a reduction combines, how softmax is computed and what a
+Nothing here knows an op. What a reduction combines, how softmax is computed and what a
 swizzle does is ordinary kernel code, inlined where it is called.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..ir.types import BF16, F32, I32, U32, Element, ScalarType
-from .blocks import (
-    arange,
+from .arguments import (
+    ConstBool,
+    ConstInt,
+    DTypeLike,
+    TensorLike,
     axis_argument,
-    broadcast_to,
-    cast,
     constant_int,
-    fdiv,
-    maximum,
-    minimum,
-    to_tensor,
-    where,
 )
-from .constexpr import builtin, unwrap
+from .constexpr import builtin
+from .creation import arange, cast
 from .dtypes import as_dtype
-from .math import FUNCTIONS
-from .reduce import associative_scan, reduce, reduce_with_indices, sorted_along
-from .shapes import laid_along
-from .tensor import member, tensor
+from .math import exp, fdiv, maximum, minimum, where
+from .reductions import associative_scan, reduce, reduce_with_indices, sorted_along
+from .shapes import along_axis, broadcast_to
+from .tensor import tensor, to_tensor
+
+__all__ = [
+    "_log2",
+    "argmax",
+    "argmin",
+    "argsort",
+    "bitonic_merge",
+    "cdiv",
+    "cumprod",
+    "cumsum",
+    "max",
+    "min",
+    "reduce_or",
+    "sigmoid",
+    "softmax",
+    "sort",
+    "sort_impl",
+    "sum",
+    "swizzle2d",
+    "topk",
+    "xor_sum",
+]
+
+Axis: TypeAlias = ConstInt | None
+"""One axis, or None for all."""
 
 
 def _add(x: Any, y: Any) -> Any:
@@ -49,29 +71,29 @@ def _or(x: Any, y: Any) -> Any:
 # -- numbers
 
 
-@member
 @builtin
 def cdiv(x: Any, div: Any) -> Any:
     """x / div rounded up, of ints: (x + div - 1) // div. Plain ints give a plain int."""
     return (x + (div - 1)) // div
 
 
-@member
 @builtin
-def sigmoid(x: Any) -> tensor:
+def sigmoid(x: TensorLike) -> tensor:
     """1 / (1 + exp(-x)), of floats, element by element; in f32 for floats below 32 bits."""
     value = to_tensor(x)
-    return 1 / (1 + FUNCTIONS["exp"](-value))
+    return 1 / (1 + exp(-value))
 
 
-@member
 @builtin
 def softmax(
-    x: Any, dim: Any = None, keep_dims: bool | None = None, ieee_rounding: bool = False
+    x: tensor,
+    dim: Axis = None,
+    keep_dims: ConstBool | None = None,
+    ieee_rounding: ConstBool = False,
 ) -> tensor:
     """exp(x - max) / sum of the same along `dim` (the first axis when None); the shape of x."""
     axis = axis_argument(0 if dim is None else dim, len(x.shape), "dim")
-    numerator = FUNCTIONS["exp"](x - max(x, axis, keep_dims=True))
+    numerator = exp(x - max(x, axis, keep_dims=True))
     return fdiv(numerator, sum(numerator, axis, keep_dims=True), ieee_rounding)
 
 
@@ -90,7 +112,7 @@ def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> tuple[An
 # -- reductions
 
 
-def sum_type(element: Element, dtype: Any) -> ScalarType | None:
+def sum_type(element: Element, dtype: DTypeLike | None) -> ScalarType | None:
     """The type a sum is given in: bools and ints below 32 bits grow to 32; None keeps."""
     if dtype is not None:
         chosen = as_dtype(dtype)
@@ -109,9 +131,13 @@ def _accumulated(value: tensor, along: Callable[[tensor], tensor]) -> tensor:
     return along(value)
 
 
-@member
 @builtin
-def sum(input: Any, axis: Any = None, keep_dims: bool = False, dtype: Any = None) -> tensor:
+def sum(
+    input: TensorLike,
+    axis: Axis = None,
+    keep_dims: ConstBool = False,
+    dtype: DTypeLike | None = None,
+) -> tensor:
     """The sum along an axis, or of everything when None.
 
     Of ints narrower than 32 bits in i32 or u32, of bools in u32; of floats below 32 bits
@@ -123,21 +149,19 @@ def sum(input: Any, axis: Any = None, keep_dims: bool = False, dtype: Any = None
     return _accumulated(value, lambda v: reduce(v, axis, _add, keep_dims))
 
 
-@member
 @builtin
-def xor_sum(input: Any, axis: Any = None, keep_dims: bool = False) -> tensor:
+def xor_sum(input: TensorLike, axis: Axis = None, keep_dims: ConstBool = False) -> tensor:
     """The exclusive or along an axis, or of everything when None; ints and bools."""
     return reduce(to_tensor(input), axis, _xor, keep_dims)  # type: ignore[no-any-return]
 
 
-@member
 @builtin
-def reduce_or(input: Any, axis: Any, keep_dims: bool = False) -> tensor:
+def reduce_or(input: TensorLike, axis: Axis, keep_dims: ConstBool = False) -> tensor:
     """The bitwise or along an axis, or of everything when None; ints and bools."""
     return reduce(to_tensor(input), axis, _or, keep_dims)  # type: ignore[no-any-return]
 
 
-def _better(wins: Callable[[Any, Any], Any], tie_break_left: bool) -> Callable[..., Any]:
+def _pair_order(wins: Callable[[Any, Any], Any], tie_break_left: bool) -> Callable[..., Any]:
     """The combine function on (value, index) pairs: NaN loses; ties go to the lower index."""
 
     def combine(left: Any, i: Any, right: Any, j: Any) -> Any:
@@ -159,12 +183,12 @@ def _less(x: Any, y: Any) -> Any:
     return x < y
 
 
-def _best(
-    input: Any,
-    axis: Any,
-    return_indices: bool,
-    tie_break_left: bool,
-    keep_dims: bool,
+def _extremum(
+    input: TensorLike,
+    axis: Axis,
+    return_indices: ConstBool,
+    tie_break_left: ConstBool,
+    keep_dims: ConstBool,
     pick: Callable[[Any, Any], Any],
     wins: Callable[[Any, Any], Any],
 ) -> Any:
@@ -172,20 +196,19 @@ def _best(
     if value.dtype == BF16:
         value = cast(value, F32)
     if return_indices:
-        return reduce_with_indices(value, axis, _better(wins, bool(tie_break_left)), keep_dims)
+        return reduce_with_indices(value, axis, _pair_order(wins, bool(tie_break_left)), keep_dims)
     if value.dtype.bits < 32:
         value = cast(value, F32 if value.dtype.is_floating() else I32)
     return reduce(value, axis, pick, keep_dims)
 
 
-@member
 @builtin
 def max(
-    input: Any,
-    axis: Any = None,
-    return_indices: bool = False,
-    return_indices_tie_break_left: bool = True,
-    keep_dims: bool = False,
+    input: TensorLike,
+    axis: Axis = None,
+    return_indices: ConstBool = False,
+    return_indices_tie_break_left: ConstBool = True,
+    keep_dims: ConstBool = False,
 ) -> Any:
     """The greatest element along an axis, or of everything when None; NaN only where all are NaN.
 
@@ -193,17 +216,16 @@ def max(
     first of equals unless return_indices_tie_break_left is False; bf16 gives f32.
     """
     ties = return_indices_tie_break_left
-    return _best(input, axis, return_indices, ties, keep_dims, maximum, _greater)
+    return _extremum(input, axis, return_indices, ties, keep_dims, maximum, _greater)
 
 
-@member
 @builtin
 def min(
-    input: Any,
-    axis: Any = None,
-    return_indices: bool = False,
-    return_indices_tie_break_left: bool = True,
-    keep_dims: bool = False,
+    input: TensorLike,
+    axis: Axis = None,
+    return_indices: ConstBool = False,
+    return_indices_tie_break_left: ConstBool = True,
+    keep_dims: ConstBool = False,
 ) -> Any:
     """The least element along an axis, or of everything when None; NaN only where all are NaN.
 
@@ -211,20 +233,22 @@ def min(
     of equals unless return_indices_tie_break_left is False; bf16 gives f32.
     """
     ties = return_indices_tie_break_left
-    return _best(input, axis, return_indices, ties, keep_dims, minimum, _less)
+    return _extremum(input, axis, return_indices, ties, keep_dims, minimum, _less)
 
 
-@member
 @builtin
-def argmax(input: Any, axis: Any, tie_break_left: bool = True, keep_dims: bool = False) -> tensor:
+def argmax(
+    input: TensorLike, axis: Axis, tie_break_left: ConstBool = True, keep_dims: ConstBool = False
+) -> tensor:
     """The i32 index of the greatest element along an axis, NaN skipped; the first of equals unless
     tie_break_left is False. A row of only NaN gives some index inside it."""
     return max(input, axis, True, tie_break_left, keep_dims)[1]  # type: ignore[no-any-return]
 
 
-@member
 @builtin
-def argmin(input: Any, axis: Any, tie_break_left: bool = True, keep_dims: bool = False) -> tensor:
+def argmin(
+    input: TensorLike, axis: Axis, tie_break_left: ConstBool = True, keep_dims: ConstBool = False
+) -> tensor:
     """The i32 index of the least element along an axis, NaN skipped; the first of equals unless
     tie_break_left is False. A row of only NaN gives some index inside it."""
     return min(input, axis, True, tie_break_left, keep_dims)[1]  # type: ignore[no-any-return]
@@ -233,52 +257,65 @@ def argmin(input: Any, axis: Any, tie_break_left: bool = True, keep_dims: bool =
 # -- scans
 
 
-def _running(input: Any, axis: Any, reverse: bool, dtype: Any, combine: Any) -> tensor:
+def _scan(
+    input: TensorLike,
+    axis: ConstInt,
+    reverse: ConstBool,
+    dtype: DTypeLike | None,
+    combine: Callable[..., Any],
+) -> tensor:
     value = to_tensor(input)
     target = sum_type(value.dtype, dtype)
     value = value if target is None else cast(value, target)
     return _accumulated(value, lambda v: associative_scan(v, axis, combine, reverse))
 
 
-@member
 @builtin
-def cumsum(input: Any, axis: Any = 0, reverse: bool = False, dtype: Any = None) -> tensor:
+def cumsum(
+    input: TensorLike,
+    axis: ConstInt = 0,
+    reverse: ConstBool = False,
+    dtype: DTypeLike | None = None,
+) -> tensor:
     """The running sum along an axis, from the end with reverse; types as for `sum`."""
-    return _running(input, axis, reverse, dtype, _add)
+    return _scan(input, axis, reverse, dtype, _add)
 
 
-@member
 @builtin
-def cumprod(input: Any, axis: Any = 0, reverse: bool = False, dtype: Any = None) -> tensor:
+def cumprod(
+    input: TensorLike,
+    axis: ConstInt = 0,
+    reverse: ConstBool = False,
+    dtype: DTypeLike | None = None,
+) -> tensor:
     """The running product along an axis, from the end with reverse; types as for `sum`."""
-    return _running(input, axis, reverse, dtype, _multiply)
+    return _scan(input, axis, reverse, dtype, _multiply)
 
 
 # -- order
 
 
-@member
 @builtin
-def sort(x: Any, dim: Any = None, descending: Any = False) -> tensor:
+def sort(x: tensor, dim: Axis = None, descending: ConstBool = False) -> tensor:
     """x sorted along `dim` (the last when None), ascending unless descending; floats as numbers,
     NaN last, whichever the direction."""
     return sorted_along([x], dim, descending)[0]
 
 
 @builtin
-def argsort(x: Any, dim: Any = None, descending: Any = False) -> tensor:
+def argsort(x: tensor, dim: Axis = None, descending: ConstBool = False) -> tensor:
     """The i32 indices that sort x along `dim` (the last when None), stably."""
     axis = axis_argument(-1 if dim is None else dim, len(x.shape), "dim")
     return sorted_along([x, _index_along(x, axis)], axis, descending)[1]
 
 
 def _index_along(x: tensor, axis: int) -> tensor:
-    index = laid_along(arange(0, x.shape[axis]), axis, len(x.shape))
+    index = along_axis(arange(0, x.shape[axis]), axis, len(x.shape))
     return broadcast_to(index, x.shape)
 
 
 @builtin
-def topk(x: Any, k: Any, dim: Any = None, descending: Any = True) -> tensor:
+def topk(x: tensor, k: ConstInt, dim: Axis = None, descending: ConstBool = True) -> tensor:
     """The k greatest elements along `dim` (the last when None), greatest first; with
     descending=False the k least, least first."""
     axis = axis_argument(-1 if dim is None else dim, len(x.shape), "dim")
@@ -288,17 +325,19 @@ def topk(x: Any, k: Any, dim: Any = None, descending: Any = True) -> tensor:
 
 
 @builtin
-def bitonic_merge(x: Any, dim: Any = None, descending: Any = False) -> tensor:
+def bitonic_merge(x: tensor, dim: Axis = None, descending: ConstBool = False) -> tensor:
     """x sorted along `dim`, for x that rises and then falls, or falls and then rises, along it."""
     return sorted_along([x], dim, descending)[0]
 
 
 @builtin
-def sort_impl(x: Any, k: Any = None, dim: Any = None, descending: Any = False) -> tensor:
+def sort_impl(
+    x: tensor, k: ConstInt | None = None, dim: Axis = None, descending: ConstBool = False
+) -> tensor:
     """`sort`, or `topk` where k is given."""
     return sort(x, dim, descending) if k is None else topk(x, k, dim, descending)
 
 
-def _log2(i: Any) -> int:
+def _log2(i: ConstInt) -> int:
     """The whole part of the base-2 logarithm of a positive constant."""
-    return int(unwrap(i)).bit_length() - 1
+    return constant_int(i, "_log2's argument").bit_length() - 1

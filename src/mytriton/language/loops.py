@@ -1,6 +1,6 @@
 """What a kernel may loop over, beyond Python's `range`.
 
-One idea: these only hold their arguments. The frontend reads a `range` or `condition` where a `for`
+These only hold their arguments. The frontend reads a `range` or `condition` where a `for`
 or `while` uses it; `static_range` is a Python iterable, so its loop is unrolled by Python itself.
 """
 
@@ -10,8 +10,11 @@ import builtins
 from collections.abc import Iterator
 from typing import Any
 
-from .blocks import constant_int
+from .arguments import ConstBool, ConstInt, TensorLike, constant_int
 from .constexpr import unwrap
+from .scalars import python_value
+
+__all__ = ["condition", "range", "static_range"]
 
 
 class range:
@@ -24,15 +27,15 @@ class range:
 
     def __init__(
         self,
-        arg1: Any,
-        arg2: Any = None,
-        step: Any = None,
-        num_stages: Any = None,
-        loop_unroll_factor: Any = None,
-        disallow_acc_multi_buffer: Any = False,
-        flatten: Any = False,
-        warp_specialize: Any = False,
-        disable_licm: Any = False,
+        arg1: TensorLike,
+        arg2: TensorLike | None = None,
+        step: TensorLike | None = None,
+        num_stages: ConstInt | None = None,
+        loop_unroll_factor: ConstInt | None = None,
+        disallow_acc_multi_buffer: ConstBool = False,
+        flatten: ConstBool = False,
+        warp_specialize: ConstBool = False,
+        disable_licm: ConstBool = False,
     ) -> None:
         given = unwrap(arg2) is not None
         self.start = unwrap(arg1) if given else 0
@@ -46,7 +49,8 @@ class range:
             "warp_specialize": warp_specialize,
             "disable_licm": disable_licm,
         }
-        self.hints: dict[str, Any] = {key: unwrap(v) for key, v in asked.items() if unwrap(v)}
+        known = {key: python_value(value) for key, value in asked.items()}
+        self.hints: dict[str, Any] = {key: value for key, value in known.items() if value}
 
     def __iter__(self) -> Iterator[Any]:
         raise RuntimeError("tl.range can only be used in a `for` of a @jit function")
@@ -59,11 +63,14 @@ class static_range:
     CompileTypeError otherwise.
     """
 
-    def __init__(self, arg1: Any, arg2: Any = None, step: Any = None) -> None:
-        given = unwrap(arg2) is not None
-        self.start = constant_int(arg1, "static_range's start") if given else 0
-        self.end = self.stop = constant_int(arg2 if given else arg1, "static_range's stop")
-        self.step = 1 if unwrap(step) is None else constant_int(step, "static_range's step")
+    def __init__(
+        self, arg1: ConstInt, arg2: ConstInt | None = None, step: ConstInt | None = None
+    ) -> None:
+        start, stop = (0, arg1) if arg2 is None or unwrap(arg2) is None else (arg1, arg2)
+        self.start = constant_int(start, "static_range's start")
+        self.end = self.stop = constant_int(stop, "static_range's stop")
+        known = 1 if step is None or unwrap(step) is None else step
+        self.step = constant_int(known, "static_range's step")
 
     def __iter__(self) -> Iterator[int]:
         return iter(builtins.range(self.start, self.end, self.step))
@@ -75,6 +82,6 @@ class static_range:
 class condition:
     """`while tl.condition(arg1, disable_licm=…)`: a condition with advice for the compiler."""
 
-    def __init__(self, arg1: Any, disable_licm: Any = False) -> None:
+    def __init__(self, arg1: TensorLike, disable_licm: ConstBool = False) -> None:
         self.condition = unwrap(arg1)
         self.disable_licm = unwrap(disable_licm)

@@ -1,22 +1,51 @@
 """Loads, stores and atomics through pointers.
 
-One idea: whatever shapes a kernel gives (a row stored through 2-D pointers, a column mask) is
+Whatever shapes a kernel gives (a row stored through 2-D pointers, a column mask) is
 brought to the pointers' rank here; stretching extents of 1 is left to the op, which repeats them
 without making them. Block pointers and tensor descriptors bring their own load and store.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from ..errors import CompileTypeError, CompileValueError
-from ..ir.build import current, emit
+from ..ir.build import current
 from ..ir.nodes import Operand
 from ..ir.ops import RegionKind
 from ..ir.types import BOOL, Element, PointerType, element_of, shape_of
-from . import semantics
+from . import promotion
+from .arguments import Axes, ConstBool, ConstInt, ConstStr, TensorLike, one_of
 from .constexpr import builtin
-from .tensor import member, tensor
+from .promotion import Handle, common_shape, convert_number, emit, operand, truth
+from .semantics import is_pointer
+from .tensor import given, tensor
+
+if TYPE_CHECKING:
+    from .block_pointers import block_pointer
+
+__all__ = [
+    "atomic_add",
+    "atomic_and",
+    "atomic_cas",
+    "atomic_load",
+    "atomic_max",
+    "atomic_min",
+    "atomic_or",
+    "atomic_poll",
+    "atomic_store",
+    "atomic_xchg",
+    "atomic_xor",
+    "load",
+    "store",
+]
+
+PointerLike: TypeAlias = Union[tensor, "block_pointer"]
+"""A pointer, a block of pointers, or a block pointer."""
+Word: TypeAlias = ConstStr | None
+"""A memory order or scope by name; None is the default."""
+MaskLike: TypeAlias = TensorLike | None
+"""Bools that broadcast with the pointers; None is all true."""
 
 _LOAD_CACHES = ("", ".ca", ".cg", ".cs", ".cv")
 _STORE_CACHES = ("", ".wb", ".cg", ".cs", ".wt")
@@ -25,90 +54,78 @@ _SEMS = ("acquire", "release", "acq_rel", "relaxed")
 _SCOPES = ("cta", "gpu", "sys")
 
 
-def _one_of(value: Any, allowed: tuple[str, ...], what: str) -> str:
-    """A keyword's text; None is the first allowed. Raises CompileValueError for others."""
-    if value is None:
-        return allowed[0]
-    if value not in allowed:
-        raise CompileValueError(
-            f"{what} must be one of {', '.join(map(repr, allowed))}, got {value!r}"
-        )
-    return str(value)
-
-
-def _sync(sem: Any, scope: Any) -> dict[str, Any]:
+def _sync(sem: Word, scope: Word) -> dict[str, Any]:
     return {
-        "sem": "acq_rel" if sem is None else _one_of(sem, _SEMS, "sem"),
-        "scope": "gpu" if scope is None else _one_of(scope, _SCOPES, "scope"),
+        "sem": "acq_rel" if sem is None else one_of(sem, _SEMS, "sem"),
+        "scope": "gpu" if scope is None else one_of(scope, _SCOPES, "scope"),
     }
 
 
-def _pointer(pointer: Any, what: str) -> Operand:
+def pointer_operand(pointer: Any, what: str) -> Handle:
     """The operand of a pointer or block of pointers. Raises CompileTypeError otherwise."""
-    handle = semantics.plain(pointer)
-    if not semantics.is_pointer(handle):
-        given = f"the number {handle}" if semantics.is_number(handle) else str(semantics.ty(handle))
-        raise CompileTypeError(f"{what} needs a pointer or a block of pointers, got {given}")
-    return handle  # type: ignore[no-any-return]
+    handle = given(pointer)
+    if not is_pointer(handle):
+        got = str(handle.ty) if isinstance(handle, Handle) else f"the number {handle}"
+        raise CompileTypeError(f"{what} needs a pointer or a block of pointers, got {got}")
+    return handle
 
 
-def pointee(pointer: Operand) -> Element:
+def pointee(pointer: Handle) -> Element:
     """The element type a pointer points to."""
-    element = element_of(semantics.ty(pointer))
+    element = element_of(pointer.ty)
     assert isinstance(element, PointerType)
     return element.element
 
 
-def _masked(pointer: Operand, mask: Any, what: str) -> tuple[Operand, Operand]:
+def _masked(pointer: Handle, mask: MaskLike, what: str) -> tuple[Handle, Handle | None]:
     """Pointers and mask at one rank; pointers smaller than the mask stretch to it."""
     if mask is None:
         return pointer, None
-    given = semantics.plain(mask)
-    if semantics.is_number(given):
-        return pointer, None if given else semantics.truth(False)
-    if element_of(semantics.ty(given)) != BOOL:
+    guard = given(mask)
+    if not isinstance(guard, Handle):
+        return pointer, None if guard else truth(False)
+    if element_of(guard.ty) != BOOL:
         raise CompileTypeError(
-            f"{what}: the mask must be bool, got {semantics.ty(given)}; compare it, as in"
-            " `mask=offsets < n`"
+            f"{what}: the mask must be bool, got {guard.ty}; compare it, as in `mask=offsets < n`"
         )
-    shape, wanted = shape_of(semantics.ty(pointer)), shape_of(semantics.ty(given))
+    shape, wanted = shape_of(pointer.ty), shape_of(guard.ty)
     if wanted and not shape:
         raise CompileValueError(
             f"{what}: a mask of shape {wanted} cannot guard one scalar pointer; use a block of"
             " pointers"
         )
-    whole = semantics.common_shape([shape, wanted], f"{what}: pointer and mask")
+    whole = common_shape([shape, wanted], f"{what}: pointer and mask")
     if whole != shape:
-        pointer = semantics.broadcast_to(pointer, whole)
-    return pointer, semantics.fit(given, whole, "the mask")
+        pointer = promotion.broadcast_to(pointer, whole)
+    return pointer, promotion.fit(guard, whole, "the mask")
 
 
-def _value(value: Any, pointer: Operand, what: str) -> Operand:
+def value_operand(value: TensorLike, pointer: Handle, what: str) -> Handle:
     """A value in the pointers' element type and rank."""
     element = pointee(pointer)
-    given = semantics.plain(value)
-    if semantics.is_number(given) and not isinstance(element, PointerType):
-        return semantics.convert_number(given, element)
-    handle = semantics.operand(given, element)
-    shape = shape_of(semantics.ty(pointer))
-    if shape_of(semantics.ty(handle)) and not shape:
+    stored = given(value)
+    if isinstance(stored, (bool, int, float)) and not isinstance(element, PointerType):
+        return convert_number(stored, element)
+    handle = operand(stored, element)
+    shape = shape_of(pointer.ty)
+    if shape_of(handle.ty) and not shape:
         raise CompileValueError(
-            f"{what}: a block of shape {shape_of(semantics.ty(handle))} through one scalar pointer"
+            f"{what}: a block of shape {shape_of(handle.ty)} through one scalar pointer"
             " would write one place many times; use a block of pointers, such as ptr + offsets"
         )
-    return semantics.fit(handle, shape, f"{what}: the value")
+    return promotion.fit(handle, shape, f"{what}: the value")
 
 
 @builtin
 def load(
-    pointer: Any,
-    mask: Any = None,
-    other: Any = None,
-    boundary_check: Any = (),
-    padding_option: str = "",
-    cache_modifier: str = "",
-    eviction_policy: str = "",
-    volatile: bool = False,
+    pointer: PointerLike,
+    mask: MaskLike = None,
+    other: TensorLike | None = None,
+    boundary_check: Axes = (),
+    padding_option: ConstStr | None = "",
+    cache_modifier: ConstStr | None = "",
+    eviction_policy: ConstStr | None = "",
+    volatile: ConstBool = False,
 ) -> tensor:
     """The elements at a pointer or block of pointers.
 
@@ -119,8 +136,8 @@ def load(
     CompileTypeError for what is not a pointer, CompileValueError for shapes that do not fit or
     unknown hints.
     """
-    cache = _one_of(cache_modifier, _LOAD_CACHES, "cache_modifier")
-    eviction = _one_of(eviction_policy, _EVICTIONS, "eviction_policy")
+    cache = one_of(cache_modifier, _LOAD_CACHES, "cache_modifier")
+    eviction = one_of(eviction_policy, _EVICTIONS, "eviction_policy")
     hints = {"cache": cache, "eviction": eviction, "volatile": bool(volatile)}
     if hasattr(pointer, "load_block"):
         _refuse(mask, other)
@@ -130,32 +147,31 @@ def load(
         raise CompileValueError(
             "boundary_check and padding_option need a block pointer; give a mask"
         )
-    handle = _pointer(pointer, "load")
+    handle = pointer_operand(pointer, "load")
     if mask is None and other is not None:
         raise CompileValueError("load: `other` cannot be provided without `mask`")
     handle, guard = _masked(handle, mask, "load")
     fill = None
     if other is not None and guard is not None:
-        fill = _value(other, handle, "load: `other`")
+        fill = value_operand(other, handle, "load: `other`")
     return tensor(emit("load", handle, guard, fill, **hints))
 
 
-def _refuse(mask: Any, other: Any = None) -> None:
+def _refuse(mask: MaskLike, other: TensorLike | None = None) -> None:
     if mask is not None or other is not None:
         raise CompileValueError(
             "a block pointer takes no mask or other; use boundary_check and padding_option"
         )
 
 
-@member
 @builtin
 def store(
-    pointer: Any,
-    value: Any,
-    mask: Any = None,
-    boundary_check: Any = (),
-    cache_modifier: str = "",
-    eviction_policy: str = "",
+    pointer: PointerLike,
+    value: TensorLike,
+    mask: MaskLike = None,
+    boundary_check: Axes = (),
+    cache_modifier: ConstStr | None = "",
+    eviction_policy: ConstStr | None = "",
 ) -> None:
     """Writes a value, converted to the element type, at a pointer or block of pointers.
 
@@ -164,33 +180,38 @@ def store(
     ".cg", ".cs", ".wt". Raises CompileTypeError for what is not a pointer or points to const,
     CompileValueError for a block through one scalar pointer and shapes that do not fit.
     """
-    cache = _one_of(cache_modifier, _STORE_CACHES, "cache_modifier")
-    hints = {"cache": cache, "eviction": _one_of(eviction_policy, _EVICTIONS, "eviction_policy")}
+    cache = one_of(cache_modifier, _STORE_CACHES, "cache_modifier")
+    hints = {"cache": cache, "eviction": one_of(eviction_policy, _EVICTIONS, "eviction_policy")}
     if hasattr(pointer, "store_block"):
         _refuse(mask)
         pointer.store_block(value, boundary_check, hints)
         return
     if boundary_check:
         raise CompileValueError("boundary_check needs a block pointer; give a mask")
-    handle, guard = _masked(_pointer(pointer, "store"), mask, "store")
-    current().emit("store", [handle, _value(value, handle, "store"), guard], hints)
+    handle, guard = _masked(pointer_operand(pointer, "store"), mask, "store")
+    current().emit("store", [handle, value_operand(value, handle, "store"), guard], hints)
 
 
 # -- atomics
 
 
-def _atomic(kind: str, pointer: Any, val: Any, mask: Any, sem: Any, scope: Any) -> tensor:
+def _atomic(
+    kind: str, pointer: PointerLike, val: TensorLike, mask: MaskLike, sem: Word, scope: Word
+) -> tensor:
     what = f"atomic_{kind}"
     sync = _sync(sem, scope)
-    handle, guard = _masked(_pointer(pointer, what), mask, what)
-    value = _value(val, handle, what)
+    handle, guard = _masked(pointer_operand(pointer, what), mask, what)
+    value = value_operand(val, handle, what)
     return tensor(emit("atomic", handle, value, guard, kind=kind, **sync))
 
 
-@member
 @builtin
 def atomic_add(
-    pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope: Any = None
+    pointer: PointerLike,
+    val: TensorLike,
+    mask: MaskLike = None,
+    sem: Word = None,
+    scope: Word = None,
 ) -> tensor:
     """Adds val at each pointer indivisibly; the old values. Ints wrap; repeated addresses all
     count. sem: "acquire", "release", "acq_rel" (default), "relaxed"; scope: "cta", "gpu" (default),
@@ -198,105 +219,127 @@ def atomic_add(
     return _atomic("add", pointer, val, mask, sem, scope)
 
 
-@member
 @builtin
 def atomic_max(
-    pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope: Any = None
+    pointer: PointerLike,
+    val: TensorLike,
+    mask: MaskLike = None,
+    sem: Word = None,
+    scope: Word = None,
 ) -> tensor:
     """Puts the larger of val and memory at each pointer; the old values. See atomic_add."""
     return _atomic("max", pointer, val, mask, sem, scope)
 
 
-@member
 @builtin
 def atomic_min(
-    pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope: Any = None
+    pointer: PointerLike,
+    val: TensorLike,
+    mask: MaskLike = None,
+    sem: Word = None,
+    scope: Word = None,
 ) -> tensor:
     """Puts the smaller of val and memory at each pointer; the old values. See atomic_add."""
     return _atomic("min", pointer, val, mask, sem, scope)
 
 
-@member
 @builtin
 def atomic_and(
-    pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope: Any = None
+    pointer: PointerLike,
+    val: TensorLike,
+    mask: MaskLike = None,
+    sem: Word = None,
+    scope: Word = None,
 ) -> tensor:
     """Bitwise and of ints in memory; the old values. See atomic_add."""
     return _atomic("and", pointer, val, mask, sem, scope)
 
 
-@member
 @builtin
 def atomic_or(
-    pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope: Any = None
+    pointer: PointerLike,
+    val: TensorLike,
+    mask: MaskLike = None,
+    sem: Word = None,
+    scope: Word = None,
 ) -> tensor:
     """Bitwise or of ints in memory; the old values. See atomic_add."""
     return _atomic("or", pointer, val, mask, sem, scope)
 
 
-@member
 @builtin
 def atomic_xor(
-    pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope: Any = None
+    pointer: PointerLike,
+    val: TensorLike,
+    mask: MaskLike = None,
+    sem: Word = None,
+    scope: Word = None,
 ) -> tensor:
     """Bitwise exclusive or of ints in memory; the old values. See atomic_add."""
     return _atomic("xor", pointer, val, mask, sem, scope)
 
 
-@member
 @builtin
 def atomic_xchg(
-    pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope: Any = None
+    pointer: PointerLike,
+    val: TensorLike,
+    mask: MaskLike = None,
+    sem: Word = None,
+    scope: Word = None,
 ) -> tensor:
     """Writes val at each pointer indivisibly; the old values. See atomic_add."""
     return _atomic("xchg", pointer, val, mask, sem, scope)
 
 
-@member
 @builtin
-def atomic_cas(pointer: Any, cmp: Any, val: Any, sem: Any = None, scope: Any = None) -> tensor:
+def atomic_cas(
+    pointer: PointerLike, cmp: TensorLike, val: TensorLike, sem: Word = None, scope: Word = None
+) -> tensor:
     """Writes val where memory holds the very bits of cmp; the old values. See atomic_add."""
     sync = _sync(sem, scope)
-    handle = _pointer(pointer, "atomic_cas")
-    expected, value = (_value(v, handle, "atomic_cas") for v in (cmp, val))
+    handle = pointer_operand(pointer, "atomic_cas")
+    expected, value = (value_operand(v, handle, "atomic_cas") for v in (cmp, val))
     return tensor(emit("atomic_cas", handle, expected, value, **sync))
 
 
-@member
 @builtin
-def atomic_load(pointer: Any, mask: Any = None, sem: Any = None, scope: Any = None) -> tensor:
+def atomic_load(
+    pointer: PointerLike, mask: MaskLike = None, sem: Word = None, scope: Word = None
+) -> tensor:
     """The values at the pointers, read indivisibly, after what other programs released."""
     _sync(sem, scope)
     return load(pointer, mask, volatile=True)
 
 
-@member
 @builtin
 def atomic_store(
-    pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope: Any = None
+    pointer: PointerLike,
+    val: TensorLike,
+    mask: MaskLike = None,
+    sem: Word = None,
+    scope: Word = None,
 ) -> None:
     """Writes val at each pointer indivisibly, releasing what this program wrote before."""
     _atomic("xchg", pointer, val, mask, sem, scope)
 
 
-@member
 @builtin
 def atomic_poll(
-    pointer: Any,
-    expected_value: Any,
-    sem: Any = None,
-    scope: Any = None,
-    timeout_ns: Any = None,
+    pointer: PointerLike,
+    expected_value: TensorLike,
+    sem: Word = None,
+    scope: Word = None,
+    timeout_ns: ConstInt | None = None,
 ) -> tensor:
     """Waits until memory at one pointer holds expected_value, and gives it.
 
     timeout_ns is not kept: a launch that waits for ever is stopped by the targets that can tell.
     """
     _sync(sem, scope)
-    handle = _pointer(pointer, "atomic_poll")
-    if shape_of(semantics.ty(handle)):
+    handle = pointer_operand(pointer, "atomic_poll")
+    if shape_of(handle.ty):
         raise CompileValueError("atomic_poll waits at one pointer, not at a block of pointers")
-    expected = _value(expected_value, handle, "atomic_poll")
+    expected = value_operand(expected_value, handle, "atomic_poll")
 
     def waiting() -> Operand:
         return emit("cmp_ne", emit("load", handle, None, None, volatile=True), expected)

@@ -1,20 +1,32 @@
 """Random numbers: Philox 4×32-10 (Salmon et al., SC 2011), by seed and offset.
 
-One idea: a generator without state. Ten rounds of multiply and exclusive-or turn a counter (the
+It is a generator without state. Ten rounds of multiply and exclusive-or turn a counter (the
 offset) and a key (the seed) into four random words, so every element of every program can have its
 own, and the same call always gives the same numbers: bit for bit those of Triton.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..errors import CompileTypeError
 from ..ir.types import I32, I64, U32, U64
-from .blocks import cast, maximum, to_tensor, where
+from .arguments import ConstInt, TensorLike
 from .constexpr import builtin
-from .math import FUNCTIONS
-from .tensor import tensor
+from .creation import cast
+from .math import cos, log, maximum, sin, sqrt, umulhi, where
+from .tensor import tensor, to_tensor
+
+__all__ = [
+    "pair_uniform_to_normal",
+    "philox",
+    "philox_impl",
+    "rand",
+    "rand4x",
+    "randint",
+    "randint4x",
+    "randn",
+    "randn4x",
+    "uint_to_uniform_float",
+]
 
 N_ROUNDS_DEFAULT = 10
 Four = tuple[tensor, tensor, tensor, tensor]
@@ -31,23 +43,28 @@ _CONSTANTS = {
 
 @builtin
 def philox_impl(
-    c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any, n_rounds: int = N_ROUNDS_DEFAULT
+    c0: tensor,
+    c1: tensor,
+    c2: tensor,
+    c3: tensor,
+    k0: tensor,
+    k1: tensor,
+    n_rounds: ConstInt = N_ROUNDS_DEFAULT,
 ) -> Four:
     """Four random words from the counter c0 … c3 under the key k0, k1; all uint32 or all uint64."""
     if c0.dtype not in _CONSTANTS:
         raise CompileTypeError(f"philox: words are uint32 or uint64, got {c0.dtype.name}")
     (first, second), (grow0, grow1) = _CONSTANTS[c0.dtype]
-    high = FUNCTIONS["umulhi"]
     for _ in range(int(n_rounds)):
         old0, old2 = c0, c2
-        c0 = high(old2, second) ^ c1 ^ k0
-        c2 = high(old0, first) ^ c3 ^ k1
+        c0 = umulhi(old2, second) ^ c1 ^ k0
+        c2 = umulhi(old0, first) ^ c3 ^ k1
         c1, c3 = old2 * second, old0 * first
         k0, k1 = k0 + grow0, k1 + grow1
     return c0, c1, c2, c3
 
 
-def _word(value: Any, bits: int) -> tensor:
+def _word(value: TensorLike, bits: int) -> tensor:
     """An int's bits as an unsigned word."""
     given = to_tensor(value)
     word = U64 if bits == 64 else U32
@@ -56,7 +73,14 @@ def _word(value: Any, bits: int) -> tensor:
 
 
 @builtin
-def philox(seed: Any, c0: Any, c1: Any, c2: Any, c3: Any, n_rounds: int = N_ROUNDS_DEFAULT) -> Four:
+def philox(
+    seed: TensorLike,
+    c0: TensorLike,
+    c1: TensorLike,
+    c2: TensorLike,
+    c3: TensorLike,
+    n_rounds: ConstInt = N_ROUNDS_DEFAULT,
+) -> Four:
     """Four random words from a counter under a seed (64 bits of it count).
 
     The counter's words are ints of 32 bits (uint32 results) or of 64 (uint64 results).
@@ -71,7 +95,7 @@ def philox(seed: Any, c0: Any, c1: Any, c2: Any, c3: Any, n_rounds: int = N_ROUN
 
 
 @builtin
-def randint4x(seed: Any, offset: Any, n_rounds: int = N_ROUNDS_DEFAULT) -> Four:
+def randint4x(seed: TensorLike, offset: TensorLike, n_rounds: ConstInt = N_ROUNDS_DEFAULT) -> Four:
     """Four blocks of random uint32 of the offset's shape: the cheapest way to many numbers.
 
     seed: a scalar; offset: ints, 64-bit ones with all their bits.
@@ -84,13 +108,13 @@ def randint4x(seed: Any, offset: Any, n_rounds: int = N_ROUNDS_DEFAULT) -> Four:
 
 
 @builtin
-def randint(seed: Any, offset: Any, n_rounds: int = N_ROUNDS_DEFAULT) -> tensor:
+def randint(seed: TensorLike, offset: TensorLike, n_rounds: ConstInt = N_ROUNDS_DEFAULT) -> tensor:
     """A block of random uint32 of the offset's shape."""
     return randint4x(seed, offset, n_rounds)[0]
 
 
 @builtin
-def uint_to_uniform_float(x: Any) -> tensor:
+def uint_to_uniform_float(x: tensor) -> tensor:
     """Random words of 32 or 64 bits as f32 uniform in [0, 1)."""
     if x.dtype not in (U32, I32, U64, I64):
         raise CompileTypeError(f"uint_to_uniform_float: 32 or 64 bits needed, got {x.dtype.name}")
@@ -101,35 +125,35 @@ def uint_to_uniform_float(x: Any) -> tensor:
 
 
 @builtin
-def pair_uniform_to_normal(u1: Any, u2: Any) -> tuple[tensor, tensor]:
+def pair_uniform_to_normal(u1: tensor, u2: tensor) -> tuple[tensor, tensor]:
     """Two normal numbers of two uniform ones (Box and Muller)."""
     angle = 6.283185307179586 * u2
-    radius = FUNCTIONS["sqrt"](-2.0 * FUNCTIONS["log"](maximum(1.0e-7, u1)))
-    return radius * FUNCTIONS["cos"](angle), radius * FUNCTIONS["sin"](angle)
+    radius = sqrt(-2.0 * log(maximum(1.0e-7, u1)))
+    return radius * cos(angle), radius * sin(angle)
 
 
 @builtin
-def rand(seed: Any, offset: Any, n_rounds: int = N_ROUNDS_DEFAULT) -> tensor:
+def rand(seed: TensorLike, offset: TensorLike, n_rounds: ConstInt = N_ROUNDS_DEFAULT) -> tensor:
     """A block of f32 uniform in [0, 1), of the offset's shape."""
     return uint_to_uniform_float(randint(seed, offset, n_rounds))
 
 
 @builtin
-def rand4x(seed: Any, offsets: Any, n_rounds: int = N_ROUNDS_DEFAULT) -> Four:
+def rand4x(seed: TensorLike, offsets: TensorLike, n_rounds: ConstInt = N_ROUNDS_DEFAULT) -> Four:
     """Four blocks of f32 uniform in [0, 1)."""
     a, b, c, d = map(uint_to_uniform_float, randint4x(seed, offsets, n_rounds))
     return a, b, c, d
 
 
 @builtin
-def randn(seed: Any, offset: Any, n_rounds: int = N_ROUNDS_DEFAULT) -> tensor:
+def randn(seed: TensorLike, offset: TensorLike, n_rounds: ConstInt = N_ROUNDS_DEFAULT) -> tensor:
     """A block of f32 of the standard normal distribution, of the offset's shape."""
     first, second = randint4x(seed, offset, n_rounds)[:2]
     return pair_uniform_to_normal(uint_to_uniform_float(first), uint_to_uniform_float(second))[0]
 
 
 @builtin
-def randn4x(seed: Any, offset: Any, n_rounds: int = N_ROUNDS_DEFAULT) -> Four:
+def randn4x(seed: TensorLike, offset: TensorLike, n_rounds: ConstInt = N_ROUNDS_DEFAULT) -> Four:
     """Four blocks of f32 of the standard normal distribution."""
     a, b, c, d = map(uint_to_uniform_float, randint4x(seed, offset, n_rounds))
     return *pair_uniform_to_normal(a, b), *pair_uniform_to_normal(c, d)

@@ -20,14 +20,21 @@ operator, branch or loop has a rule of its own for it.
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from ..ir.build import current
-from . import semantics
 from .constexpr import constexpr, unwrap
+from .promotion import operand
 from .tensor import tensor
+
+__all__ = ["constexpr_function"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _NUMBERS = (bool, int, float)
 
@@ -57,7 +64,7 @@ def _scalar(value: Any) -> Any:
         return value
     if type(number) is int and not -(1 << 63) <= number < 1 << 64:
         return number
-    return tensor(semantics.operand(number))
+    return tensor(operand(number))
 
 
 def _items(value: Any, build: Any) -> Any:
@@ -75,3 +82,17 @@ def python_value(value: Any) -> Any:
     if type(value) in (tuple, list):
         return type(value)(map(python_value, value))
     return value
+
+
+def constexpr_function(function: Callable[P, R]) -> Callable[P, R]:
+    """A Python function that kernels call while they are compiled: plain values in, plain out; a
+    typed scalar arrives as its number."""
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        positional: Any = map(python_value, args)
+        named: Any = {key: python_value(value) for key, value in kwargs.items()}
+        result: R = unwrap(function(*positional, **named))
+        return result
+
+    return call

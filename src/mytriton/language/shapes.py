@@ -1,106 +1,159 @@
-"""Rearranging blocks: new axes, reshapes, transposes, joins, slices along an axis.
+"""Rearranging blocks: new axes, reshapes, broadcasts, transposes, joins, slices along an axis.
 
-One idea: each is one structural op on a row-major block; no element changes its value.
+Each is one structural op on a row-major block; no element changes its value.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 from ..errors import CompileValueError
-from ..ir.build import current, emit
-from . import semantics
-from .blocks import arange, axis_argument, constant_int, shape_argument, to_tensor
-from .constexpr import builtin, unwrap
-from .tensor import member, tensor, wrap
+from ..ir.build import current
+from . import promotion
+from .arguments import (
+    Axes,
+    ConstBool,
+    ConstInt,
+    ShapeLike,
+    TensorLike,
+    axis_argument,
+    constant_int,
+    shape_argument,
+)
+from .constexpr import builtin
+from .creation import arange
+from .promotion import common_shape, emit, promote
+from .tensor import given, tensor, to_tensor
+
+__all__ = [
+    "broadcast",
+    "broadcast_to",
+    "cat",
+    "expand_dims",
+    "extract_slice",
+    "flip",
+    "gather",
+    "interleave",
+    "join",
+    "permute",
+    "ravel",
+    "reshape",
+    "split",
+    "squeeze",
+    "trans",
+    "unsqueeze",
+    "view",
+]
 
 
-@member
 @builtin
-def expand_dims(input: Any, axis: Any) -> tensor:
-    """The input with new axes of extent 1 at `axis` (an int or a tuple, of the result's axes)."""
+def broadcast(input: TensorLike, other: TensorLike) -> tuple[tensor, tensor]:
+    """Both values stretched to their common shape. Raises CompileValueError if there is none."""
+    left, right = to_tensor(input), to_tensor(other)
+    shape = common_shape([left.shape, right.shape], "broadcast")
+    return _stretched(left, shape), _stretched(right, shape)
+
+
+@builtin
+def broadcast_to(input: TensorLike, *shape: ShapeLike) -> tensor:
+    """The input stretched to a shape: extents of 1, and missing leading axes, repeat.
+
+    Raises CompileValueError if it does not fit.
+    """
+    return _stretched(to_tensor(input), shape_argument(shape))
+
+
+def _stretched(value: tensor, shape: tuple[int, ...]) -> tensor:
+    return tensor(promotion.broadcast_to(value.handle, shape))
+
+
+@builtin
+def expand_dims(input: TensorLike, axis: Axes) -> tensor:
+    """The input with new axes of extent 1 at `axis` (an int or several, of the result's axes).
+
+    Raises CompileValueError for an axis that repeats or does not exist.
+    """
     value = to_tensor(input)
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes: Sequence[ConstInt] = axis if isinstance(axis, (tuple, list)) else (axis,)
     rank = len(value.shape) + len(axes)
     places = [axis_argument(a, rank) for a in axes]
     if len(set(places)) != len(places):
         raise CompileValueError(f"expand_dims: the axes {tuple(axes)} repeat")
     extents = iter(value.shape)
     shape = tuple(1 if place in places else next(extents) for place in range(rank))
-    return tensor(semantics.reshape(value.handle, shape))
+    return tensor(promotion.reshape(value.handle, shape))
 
 
-@member
 @builtin
-def reshape(input: Any, *shape: Any, can_reorder: bool = False) -> tensor:
+def reshape(input: TensorLike, *shape: ShapeLike, can_reorder: ConstBool = False) -> tensor:
     """The same elements in row-major order under another shape, given as a tuple or as ints.
 
     The order is kept whatever can_reorder says. Raises CompileValueError unless the number of
     elements is the same.
     """
-    value, extents = to_tensor(input), shape_argument(shape) if unwrap(shape) != ((),) else ()
+    value, extents = to_tensor(input), shape_argument(shape)
     if math.prod(extents) != value.numel:
         raise CompileValueError(
             f"reshape: shape {extents} has {math.prod(extents)} elements, the tensor of shape"
             f" {value.shape} has {value.numel}"
         )
-    return tensor(semantics.reshape(value.handle, extents))
+    return tensor(promotion.reshape(value.handle, extents))
 
 
-@member
 @builtin
-def view(input: Any, *shape: Any) -> tensor:
+def view(input: TensorLike, *shape: ShapeLike) -> tensor:
     """`reshape` under its old name."""
     return reshape(input, *shape)
 
 
-@member
 @builtin
-def ravel(x: Any, can_reorder: bool = False) -> tensor:
+def ravel(x: TensorLike, can_reorder: ConstBool = False) -> tensor:
     """The elements of x in row-major order as a 1-D block."""
     value = to_tensor(x)
-    return tensor(semantics.reshape(value.handle, (value.numel,)))
+    return tensor(promotion.reshape(value.handle, (value.numel,)))
 
 
-@member
 @builtin
-def item(x: Any) -> tensor:
+def item(x: TensorLike) -> tensor:
     """The one element of a block as a scalar. Raises CompileValueError for more elements."""
     value = to_tensor(x)
     if value.numel != 1:
         raise CompileValueError(f"item: one element is needed, got shape {value.shape}")
-    return tensor(semantics.reshape(value.handle, ()))
+    return tensor(promotion.reshape(value.handle, ()))
 
 
 @builtin
-def squeeze(x: Any, dim: Any) -> tensor:
-    """x without axis `dim`, whose extent must be 1."""
-    axis = axis_argument(dim, len(x.shape), "dim")
-    if x.shape[axis] != 1:
-        raise CompileValueError(f"squeeze: axis {axis} of shape {x.shape} has not extent 1")
-    return tensor(semantics.reshape(x.handle, x.shape[:axis] + x.shape[axis + 1 :]))
+def squeeze(x: TensorLike, dim: ConstInt) -> tensor:
+    """x without axis `dim`. Raises CompileValueError unless its extent is 1."""
+    value = to_tensor(x)
+    axis = axis_argument(dim, len(value.shape), "dim")
+    extent = value.shape[axis]
+    if extent != 1:
+        raise CompileValueError(
+            f"squeeze: axis {axis} of shape {value.shape} has extent {extent}, not 1"
+        )
+    return tensor(promotion.reshape(value.handle, value.shape[:axis] + value.shape[axis + 1 :]))
 
 
 @builtin
-def unsqueeze(x: Any, dim: Any) -> tensor:
+def unsqueeze(x: TensorLike, dim: ConstInt) -> tensor:
     """x with a new axis of extent 1 at `dim`."""
     return expand_dims(x, dim)
 
 
-@member
 @builtin
-def trans(input: Any, *dims: Any) -> tensor:
+def trans(input: TensorLike, *dims: Axes) -> tensor:
     """Axis i of the result is axis dims[i] of the input; without dims the last two swap."""
     return permute(input, *dims) if dims else to_tensor(input).T
 
 
-@member
 @builtin
-def permute(input: Any, *dims: Any) -> tensor:
+def permute(input: TensorLike, *dims: Axes) -> tensor:
     """Axis i of the result is axis dims[i] of the input; dims as a tuple or as ints."""
     value = to_tensor(input)
-    listed = dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
+    whole = len(dims) == 1 and isinstance(dims[0], (tuple, list))
+    listed: Sequence[ConstInt] = dims[0] if whole else dims  # type: ignore[assignment]
     order = tuple(axis_argument(axis, len(value.shape), "dims") for axis in listed)
     if sorted(order) != list(range(len(value.shape))):
         raise CompileValueError(
@@ -111,23 +164,23 @@ def permute(input: Any, *dims: Any) -> tensor:
 
 
 @builtin
-def join(a: Any, b: Any) -> tensor:
+def join(a: TensorLike, b: TensorLike) -> tensor:
     """Both values, promoted and broadcast, along a new last axis of extent 2."""
-    left, right = semantics.promote(a, b, symbol="join")
-    shape = semantics.common_shape([tensor(left).shape, tensor(right).shape], "join")
-    pair = (semantics.broadcast_to(value, shape) for value in (left, right))
+    left, right = map(tensor, promote(given(a), given(b), symbol="join"))
+    shape = common_shape([left.shape, right.shape], "join")
+    pair = (promotion.broadcast_to(value.handle, shape) for value in (left, right))
     return tensor(emit("join", *pair))
 
 
-@member
 @builtin
-def split(a: Any) -> tuple[tensor, tensor]:
+def split(a: TensorLike) -> tuple[tensor, tensor]:
     """The two halves of a last axis of extent 2, which goes; undoes join."""
-    return wrap(current().emit("split", [to_tensor(a).handle]))  # type: ignore[no-any-return]
+    left, right = current().emit("split", [to_tensor(a).handle])
+    return tensor(left), tensor(right)
 
 
 @builtin
-def interleave(a: Any, b: Any) -> tensor:
+def interleave(a: TensorLike, b: TensorLike) -> tensor:
     """The elements of a and b in turn along the last axis: a0 b0 a1 b1 …; of scalars a pair."""
     both = join(a, b)
     if len(both.shape) == 1:
@@ -136,19 +189,20 @@ def interleave(a: Any, b: Any) -> tensor:
 
 
 @builtin
-def cat(input: Any, other: Any, can_reorder: bool = False, dim: Any = 0) -> tensor:
+def cat(
+    input: TensorLike, other: TensorLike, can_reorder: ConstBool = False, dim: ConstInt = 0
+) -> tensor:
     """Both blocks one after the other along `dim`, in order whatever can_reorder says.
 
     The other extents must be equal; dtypes promote.
     """
-    left, right = semantics.promote(input, other, symbol="cat")
+    left, right = promote(given(input), given(other), symbol="cat")
     axis = axis_argument(dim, len(tensor(left).shape), "dim")
     return tensor(emit("cat", left, right, axis=axis))
 
 
-@member
 @builtin
-def gather(src: Any, index: Any, axis: Any) -> tensor:
+def gather(src: tensor, index: tensor, axis: ConstInt) -> tensor:
     """Along `axis`, the elements of src that index names; the result has the index's shape.
 
     index: an int block, of src's shape but for `axis`; each from 0 to the extent less one.
@@ -157,25 +211,26 @@ def gather(src: Any, index: Any, axis: Any) -> tensor:
     return tensor(emit("gather", src.handle, index.handle, axis=place))
 
 
-def laid_along(value: tensor, axis: int, rank: int) -> tensor:
+def along_axis(value: tensor, axis: int, rank: int) -> tensor:
     """A 1-D block along one axis of a block of that rank; the other extents are 1."""
     return reshape(value, tuple(value.numel if i == axis else 1 for i in range(rank)))
 
 
-@member
 @builtin
-def flip(x: Any, dim: Any = None) -> tensor:
+def flip(x: tensor, dim: ConstInt | None = None) -> tensor:
     """x backwards along `dim` (the last axis when None)."""
     rank = len(x.shape)
     axis = axis_argument(-1 if dim is None else dim, rank, "dim")
     extent = x.shape[axis]
-    backwards = laid_along((extent - 1) - arange(0, extent), axis, rank)
-    index = semantics.broadcast_to(backwards.handle, x.shape)
+    backwards = along_axis((extent - 1) - arange(0, extent), axis, rank)
+    index = promotion.broadcast_to(backwards.handle, x.shape)
     return tensor(emit("gather", x.handle, index, axis=axis))
 
 
 @builtin
-def extract_slice(ful: Any, offsets: Any, sizes: Any, strides: Any) -> tensor:
+def extract_slice(
+    ful: tensor, offsets: Sequence[ConstInt], sizes: ShapeLike, strides: Sequence[ConstInt]
+) -> tensor:
     """The part of a block at constant offsets; strides must be 1."""
     if any(constant_int(stride, "a stride") != 1 for stride in strides):
         raise CompileValueError("extract_slice: strides other than 1 are not supported")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .constexpr import constexpr_function
+from .scalars import constexpr_function
 
 
 @dataclass(frozen=True)

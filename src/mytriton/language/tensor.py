@@ -1,26 +1,32 @@
 """`tl.tensor`: what kernel code holds, one IR operand with Python's operators.
 
-One idea: the class is thin. An operator unwraps, `semantics` does the work on operands, the result
-is wrapped again; the methods that are language functions (`x.sum()`, `x.to()`) are put on the class
-where they are defined, by `member`.
+The class is thin. An operator takes what it is `given` as an operand or a number, `semantics` does
+the work, the result is wrapped again. The methods that are language functions (`x.sum()`,
+`x.to()`) stand in the table of `methods.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 
 from ..errors import CompileTypeError, CompileValueError
-from ..ir.build import current, emit, tracing
+from ..ir.build import current, tracing
 from ..ir.nodes import Const, Operand
 from ..ir.types import F32, Element, PointerType, Type, element_of, shape_of
 from . import semantics
-from .constexpr import unwrap
+from .constexpr import builtin, constexpr, unwrap
+from .promotion import Given, Handle, Number, emit, known, operand, reshape, truth
 
-F = TypeVar("F", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from .methods import Methods
+else:
+    Methods = object
+    """At run time `methods.py` puts the methods on the class, since their modules import it."""
 
+TensorLike: TypeAlias = Union["tensor", constexpr, Number]
+"""What a function takes as a tensor: one, or a number (NumPy's too)."""
 _SEQUENCES = (list, tuple, str)
 """What `*` with a known int repeats: Python does so by its `__index__`."""
 
@@ -39,7 +45,7 @@ class Shape(tuple[int, ...]):
     __hash__ = tuple.__hash__
 
 
-class tensor:
+class tensor(Methods):
     """A block of numbers or pointers, or a scalar (shape `()`).
 
     handle: the IR operand. type: the IR type; dtype: its element type; shape: a tuple of ints;
@@ -148,87 +154,87 @@ class tensor:
 
     # -- operators
 
-    def __add__(self, other: Any) -> tensor:
-        return tensor(semantics.add(self, other))
+    def __add__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.add(self.handle, given(other)))
 
-    def __radd__(self, other: Any) -> tensor:
-        return tensor(semantics.add(other, self))
+    def __radd__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.add(given(other), self.handle))
 
-    def __sub__(self, other: Any) -> tensor:
-        return tensor(semantics.subtract(self, other))
+    def __sub__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.subtract(self.handle, given(other)))
 
-    def __rsub__(self, other: Any) -> tensor:
-        return tensor(semantics.subtract(other, self))
+    def __rsub__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.subtract(given(other), self.handle))
 
-    def __mul__(self, other: Any) -> tensor:
+    def __mul__(self, other: TensorLike) -> tensor:
         if isinstance(other, _SEQUENCES):
             return NotImplemented
-        return tensor(semantics.binary("mul", "*", self, other))
+        return tensor(semantics.binary("mul", "*", self.handle, given(other)))
 
-    def __rmul__(self, other: Any) -> tensor:
+    def __rmul__(self, other: TensorLike) -> tensor:
         if isinstance(other, _SEQUENCES):
             return NotImplemented
-        return tensor(semantics.binary("mul", "*", other, self))
+        return tensor(semantics.binary("mul", "*", given(other), self.handle))
 
-    def __truediv__(self, other: Any) -> tensor:
-        return tensor(semantics.true_divide(self, other))
+    def __truediv__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.true_divide(self.handle, given(other)))
 
-    def __rtruediv__(self, other: Any) -> tensor:
-        return tensor(semantics.true_divide(other, self))
+    def __rtruediv__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.true_divide(given(other), self.handle))
 
-    def __floordiv__(self, other: Any) -> tensor:
-        return tensor(semantics.floor_divide(self, other))
+    def __floordiv__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.floor_divide(self.handle, given(other)))
 
-    def __rfloordiv__(self, other: Any) -> tensor:
-        return tensor(semantics.floor_divide(other, self))
+    def __rfloordiv__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.floor_divide(given(other), self.handle))
 
-    def __mod__(self, other: Any) -> tensor:
-        return tensor(semantics.modulo(self, other))
+    def __mod__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.modulo(self.handle, given(other)))
 
-    def __rmod__(self, other: Any) -> tensor:
-        return tensor(semantics.modulo(other, self))
+    def __rmod__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.modulo(given(other), self.handle))
 
-    def __and__(self, other: Any) -> tensor:
-        return tensor(semantics.bitwise("and", "&", self, other))
+    def __and__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.bitwise("and", "&", self.handle, given(other)))
 
-    def __rand__(self, other: Any) -> tensor:
-        return tensor(semantics.bitwise("and", "&", other, self))
+    def __rand__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.bitwise("and", "&", given(other), self.handle))
 
-    def __or__(self, other: Any) -> tensor:
-        return tensor(semantics.bitwise("or", "|", self, other))
+    def __or__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.bitwise("or", "|", self.handle, given(other)))
 
-    def __ror__(self, other: Any) -> tensor:
-        return tensor(semantics.bitwise("or", "|", other, self))
+    def __ror__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.bitwise("or", "|", given(other), self.handle))
 
-    def __xor__(self, other: Any) -> tensor:
-        return tensor(semantics.bitwise("xor", "^", self, other))
+    def __xor__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.bitwise("xor", "^", self.handle, given(other)))
 
-    def __rxor__(self, other: Any) -> tensor:
-        return tensor(semantics.bitwise("xor", "^", other, self))
+    def __rxor__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.bitwise("xor", "^", given(other), self.handle))
 
-    def __lshift__(self, other: Any) -> tensor:
-        return tensor(semantics.shift("shl", "<<", self, other))
+    def __lshift__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.shift("shl", "<<", self.handle, given(other)))
 
-    def __rlshift__(self, other: Any) -> tensor:
-        return tensor(semantics.shift("shl", "<<", other, self))
+    def __rlshift__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.shift("shl", "<<", given(other), self.handle))
 
-    def __rshift__(self, other: Any) -> tensor:
-        return tensor(semantics.shift("shr", ">>", self, other))
+    def __rshift__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.shift("shr", ">>", self.handle, given(other)))
 
-    def __rrshift__(self, other: Any) -> tensor:
-        return tensor(semantics.shift("shr", ">>", other, self))
+    def __rrshift__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.shift("shr", ">>", given(other), self.handle))
 
-    def __pow__(self, other: Any) -> tensor:
-        return tensor(semantics.power(self, other))
+    def __pow__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.power(self.handle, given(other)))
 
-    def __rpow__(self, other: Any) -> tensor:
-        return tensor(semantics.power(other, self))
+    def __rpow__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.power(given(other), self.handle))
 
     def __abs__(self) -> tensor:
         return tensor(emit("abs", self.handle))
 
     def __neg__(self) -> tensor:
-        return tensor(semantics.negate(self))
+        return tensor(semantics.negate(self.handle))
 
     def __pos__(self) -> tensor:
         return self
@@ -236,39 +242,39 @@ class tensor:
     def __invert__(self) -> tensor:
         return tensor(emit("not", self.handle))
 
-    def __lt__(self, other: Any) -> tensor:
-        return tensor(semantics.compare("cmp_lt", "<", self, other))
+    def __lt__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.compare("cmp_lt", "<", self.handle, given(other)))
 
-    def __le__(self, other: Any) -> tensor:
-        return tensor(semantics.compare("cmp_le", "<=", self, other))
+    def __le__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.compare("cmp_le", "<=", self.handle, given(other)))
 
-    def __gt__(self, other: Any) -> tensor:
-        return tensor(semantics.compare("cmp_gt", ">", self, other))
+    def __gt__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.compare("cmp_gt", ">", self.handle, given(other)))
 
-    def __ge__(self, other: Any) -> tensor:
-        return tensor(semantics.compare("cmp_ge", ">=", self, other))
+    def __ge__(self, other: TensorLike) -> tensor:
+        return tensor(semantics.compare("cmp_ge", ">=", self.handle, given(other)))
 
     def __eq__(self, other: Any) -> Any:
         if unwrap(other) is None:
             return False
-        return tensor(semantics.compare("cmp_eq", "==", self, other))
+        return tensor(semantics.compare("cmp_eq", "==", self.handle, given(other)))
 
     def __ne__(self, other: Any) -> Any:
         if unwrap(other) is None:
             return True
-        return tensor(semantics.compare("cmp_ne", "!=", self, other))
+        return tensor(semantics.compare("cmp_ne", "!=", self.handle, given(other)))
 
-    def logical_and(self, other: Any, _semantic: Any = None) -> tensor:
+    def logical_and(self, other: TensorLike, _semantic: Any = None) -> tensor:
         """`and` of truth values, element by element."""
-        return tensor(semantics.logical("and", self, other))
+        return tensor(semantics.logical("and", self.handle, given(other)))
 
-    def logical_or(self, other: Any, _semantic: Any = None) -> tensor:
+    def logical_or(self, other: TensorLike, _semantic: Any = None) -> tensor:
         """`or` of truth values, element by element."""
-        return tensor(semantics.logical("or", self, other))
+        return tensor(semantics.logical("or", self.handle, given(other)))
 
     def logical_not(self, _semantic: Any = None) -> tensor:
         """`not` of truth values, element by element."""
-        return tensor(emit("not", semantics.truth(self)))
+        return tensor(emit("not", truth(self.handle)))
 
     # -- indexing
 
@@ -306,7 +312,7 @@ def _foreign(name: str) -> Any:
     )
 
 
-def _indexed(value: tensor, index: Any) -> Operand:
+def _indexed(value: tensor, index: Any) -> Handle:
     """One slice for the constant parts, one reshape for new and dropped axes."""
     index = unwrap(index)
     parts = index if isinstance(index, tuple) else (index,)
@@ -326,10 +332,10 @@ def _indexed(value: tensor, index: Any) -> Operand:
         starts.append(start)
         extents.append(extent)
         result += [extent] if keep else []
-    handle: Operand = value.handle
+    handle = value.handle
     if starts:
         handle = emit("slice", handle, starts=tuple(starts), shape=tuple(extents))
-    return semantics.reshape(handle, tuple(result))
+    return reshape(handle, tuple(result))
 
 
 def _full_index(items: tuple[Any, ...], shape: tuple[int, ...]) -> list[Any]:
@@ -367,21 +373,37 @@ def _part(item: Any, extent: int) -> tuple[int, int, bool]:
                 f"a slice must have step 1 and be inside the extent {extent}, got {item}"
             )
         return chosen.start, len(chosen), True
-    known = semantics.known(item)
-    if isinstance(known, bool) or not isinstance(known, int):
+    place = known(given(item))
+    if isinstance(place, bool) or not isinstance(place, int):
         raise CompileTypeError(
             "indices must be constants: ints, ranges, `:`, `...` or None; to pick elements at run"
             " time use tl.gather, or load through computed pointers"
         )
-    if not -extent <= known < extent:
-        raise CompileValueError(f"index {known} is outside the extent {extent}")
-    return known % extent, 1, False
+    if not -extent <= place < extent:
+        raise CompileValueError(f"index {place} is outside the extent {extent}")
+    return place % extent, 1, False
 
 
-def member(function: F) -> F:
-    """Makes a language function a method of tensors too: `tl.sum(x)` is `x.sum()`."""
-    setattr(tensor, function.__name__, function)
-    return function
+def given(value: Any) -> Given:
+    """The operand of a tensor, or a Python number; of a constexpr or NumPy number its value.
+
+    Raises CompileTypeError for anything else.
+    """
+    value = unwrap(value)
+    if isinstance(value, tensor):
+        return value.handle
+    if isinstance(value, (bool, int, float, Handle)):
+        return value
+    if getattr(value, "shape", None) == () and isinstance(value.item(), (bool, int, float)):
+        number: Number = value.item()
+        return number
+    raise CompileTypeError(f"a tensor or a number is needed, got {value!r}")
+
+
+@builtin
+def to_tensor(x: TensorLike) -> tensor:
+    """The value itself, or a scalar tensor of a number (bool, i32, u32, i64, u64, f32 or f64)."""
+    return x if isinstance(x, tensor) else tensor(operand(given(x)))
 
 
 def wrap(results: tuple[Operand, ...]) -> Any:

@@ -1,6 +1,6 @@
 """`tl.tuple` and `tl.slice`, for code that names them.
 
-One idea: kernels here hold plain Python tuples and slices; these are those, under Triton's names.
+Kernels here hold plain Python tuples and slices; these are those, under Triton's names.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Any
 
 from .constexpr import unwrap
 from .dtypes import constexpr_type, tuple_type
+
+__all__ = ["aggregate_replace", "slice", "tuple"]
 
 
 class tuple(builtins.tuple):  # type: ignore[type-arg]

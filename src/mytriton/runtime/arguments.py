@@ -22,7 +22,7 @@ from ..frontend.signature import Constexpr
 from ..ir.numeric import canonical
 from ..ir.types import F32, PointerType, ScalarType
 from ..language.constexpr import constexpr, unwrap
-from ..language.semantics import natural
+from ..language.promotion import natural
 from ..targets.memory import Argument, Buffer
 from .arrays import (
     ARRAY_KINDS,

@@ -13,8 +13,8 @@ from typing import Any
 
 from ..errors import CompileValueError
 from ..language.constexpr import constexpr
+from ..language.descriptors import make_tensor_descriptor
 from ..language.tensor import tensor
-from ..language.windows import make_tensor_descriptor
 
 PADDINGS = ("zero", "nan")
 

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from ..ir.build import tracing
 from ..language import library
-from ..language.constexpr import constexpr_function as language_constexpr_function
 from ..language.constexpr import unwrap
+from ..language.scalars import constexpr_function as language_constexpr_function
 from ..language.tensor import tensor
 
 T = TypeVar("T")

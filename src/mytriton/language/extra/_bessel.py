@@ -15,8 +15,9 @@ from typing import Any
 
 from ...errors import CompileValueError
 from ...ir.types import F64
-from ..blocks import cast, where
 from ..constexpr import builtin, unwrap
+from ..creation import cast
+from ..math import where
 from ..tensor import tensor
 from ._bits import floats
 from ._real import PLAIN

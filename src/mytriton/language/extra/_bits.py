@@ -10,26 +10,26 @@ from typing import Any
 
 from ...errors import CompileTypeError
 from ...ir.types import BOOL, F32, F64, I32, I64, U16, U32, U64, ScalarType
-from .. import semantics
-from ..blocks import cast, full, maximum, minimum, to_tensor, where
 from ..constexpr import builtin
-from ..math import FUNCTIONS
-from ..tensor import tensor
+from ..creation import cast, full
+from ..math import FUNCTIONS, maximum, minimum, where
+from ..promotion import promote
+from ..tensor import given, tensor, to_tensor
 
 _UNSIGNED = {16: U16, 32: U32, 64: U64}
 
 
 def floats(value: Any, name: str) -> tensor:
     """The value as a float tensor. Raises CompileTypeError for ints."""
-    given = to_tensor(value)
-    if given.dtype.kind != "f" or given.dtype.bits < 16:
-        raise CompileTypeError(f"{name}: floats of 16 bits or more are needed, got {given.dtype}")
-    return given
+    number = to_tensor(value)
+    if number.dtype.kind != "f" or number.dtype.bits < 16:
+        raise CompileTypeError(f"{name}: floats of 16 bits or more are needed, got {number.dtype}")
+    return number
 
 
 def together(*values: Any, name: str) -> list[tensor]:
     """The values promoted and at one rank."""
-    return [tensor(value) for value in semantics.promote(*values, symbol=name)]
+    return [tensor(value) for value in promote(*(given(v) for v in values), symbol=name)]
 
 
 def bits_of(value: tensor) -> tensor:
@@ -38,10 +38,10 @@ def bits_of(value: tensor) -> tensor:
 
 
 def _ints(value: Any, name: str) -> tensor:
-    given = to_tensor(value)
-    if given.dtype.kind not in "iu" or given.dtype.bits < 32:
-        raise CompileTypeError(f"{name}: ints of 32 or 64 bits are needed, got {given.dtype}")
-    return cast(given, _UNSIGNED[given.dtype.bits], bitcast=True)
+    number = to_tensor(value)
+    if number.dtype.kind not in "iu" or number.dtype.bits < 32:
+        raise CompileTypeError(f"{name}: ints of 32 or 64 bits are needed, got {number.dtype}")
+    return cast(number, _UNSIGNED[number.dtype.bits], bitcast=True)
 
 
 def _repeat(pattern: int, bits: int) -> int:

@@ -15,9 +15,9 @@ from ...errors import CompileTypeError
 from ...ir.libdevice_rows import MODES
 from ...ir.ops import TABLE
 from ...ir.types import F32, F64, I32, I64, U32, U64, ScalarType
-from ..blocks import cast, full, where
 from ..constexpr import builtin
-from ..math import FUNCTIONS, function_of
+from ..creation import cast, full
+from ..math import FUNCTIONS, function_of, where
 from ..tensor import tensor
 from ._bits import bits_of, floats, nextafter, together
 from ._real import PLAIN

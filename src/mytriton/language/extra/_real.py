@@ -11,9 +11,9 @@ from typing import Any
 from ...ir.libdevice_rows import ROWS
 from ...ir.ops import TABLE
 from ...ir.types import I64
-from ..blocks import cast, clamp, maximum, minimum, where
 from ..constexpr import builtin
-from ..math import FUNCTIONS, function_of
+from ..creation import cast
+from ..math import FUNCTIONS, clamp, function_of, maximum, minimum, where
 from ..tensor import tensor
 from ._bits import copysign, floats, together
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from ....errors import CompileValueError
-from ...blocks import cast, to_tensor
 from ...constexpr import builtin
-from ...tensor import tensor
+from ...creation import cast
+from ...tensor import tensor, to_tensor
 from .. import libdevice
 
 WARPS = 4
