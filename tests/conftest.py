@@ -27,6 +27,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "test"))
 
 # Every function that a test compiles is verified after each pass.
 os.environ.setdefault("MYTRITON_CHECK", "1")
+# No test takes machine code that another run has left on disk; tests of the disk set it themselves.
+os.environ.setdefault("MYTRITON_CACHE_SIZE_MB", "0")
 
 
 def compare(file: Path, text: str, update: bool) -> str:

@@ -17,12 +17,11 @@ import tempfile
 from pathlib import Path
 from random import Random
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
 import mytriton as triton
-from mytriton.targets.cpu import jit, kernel
+from mytriton.targets.cpu.host import made_for
 
 from .machines import MACHINES
 
@@ -164,12 +163,7 @@ def launch(
 
 def main(machine: str, first: int, count: int) -> None:
     other = MACHINES[machine]
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        patch.object(kernel, "host", lambda: other),
-        patch.object(jit, "host", lambda: other),
-    ):
-        jit.machine.cache_clear()
+    with tempfile.TemporaryDirectory() as folder, made_for(other):
         for seed in range(first, first + count):
             print(f"seed {seed}", file=sys.stderr)
             check(seed, Path(folder))

@@ -13,6 +13,7 @@ import ctypes
 import mmap
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import ml_dtypes
@@ -20,14 +21,13 @@ import numpy as np
 
 import mytriton as triton
 import mytriton.language as tl
-from mytriton.targets.cpu import host as host_module
-from mytriton.targets.cpu import jit, kernel
-from mytriton.targets.cpu.host import Host, host
+from mytriton.targets.cpu.host import made_for
+
+from .machines import MACHINES
 
 PAGE = mmap.PAGESIZE
 FILL = 0xEE
 BLOCKS = (1, 4, 9, 16, 33)
-WORDS = frozenset((4, 8))
 PAIRS: Sequence[tuple[Any, Any]] = (
     (np.int32, np.int8),
     (np.int16, np.uint8),
@@ -48,22 +48,6 @@ PAIRS: Sequence[tuple[Any, Any]] = (
     (np.float16, np.float64),
 )
 """Element types of what is loaded and of what is stored."""
-
-
-def machines() -> dict[str, Host]:
-    """The machines that this one can stand for."""
-    here = host()
-    found = {"here": here}
-    if here.vector_bytes >= 32:
-        found["avx2"] = Host("haswell", "+avx2,+fma,+f16c", 32, WORDS, WORDS, True, 16)
-        found["sse2"] = Host("x86-64", "", 16, frozenset(), frozenset(), False, 16)
-    return found
-
-
-def use(machine: Host) -> None:
-    """Makes code for another machine from here on."""
-    for module in (host_module, jit, kernel):
-        vars(module)["host"] = lambda: machine
 
 
 class Fenced:
@@ -189,13 +173,11 @@ def check_loads(pair: tuple[Any, Any], block: int, pages: list[Fenced]) -> Itera
 
 def main(name: str) -> None:
     """Prints what differs, then "done"."""
-    use(machines()[name])
     pages = [Fenced() for _ in range(10)]
-    for pair in PAIRS:
-        for block in BLOCKS:
-            for check in (check_stores, check_loads):
-                for line in check(pair, block, pages):
-                    print(line, flush=True)
+    with made_for(MACHINES[name]):
+        for pair, block, check in product(PAIRS, BLOCKS, (check_stores, check_loads)):
+            for line in check(pair, block, pages):
+                print(line, flush=True)
     print("done")
 
 

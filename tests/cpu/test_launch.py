@@ -10,7 +10,7 @@ import pytest
 import mytriton as triton
 import mytriton.language as tl
 from mytriton.errors import KernelAssertionError, KernelError
-from mytriton.targets.cpu import waiting
+from mytriton.targets.cpu.launch import cooperative_launch
 
 
 @triton.jit
@@ -69,7 +69,7 @@ def test_programs_wait_for_later_ones():
 
 @pytest.mark.parametrize("programs", [1, 3])
 def test_programs_that_wait_for_ever_are_stopped(programs, monkeypatch):
-    monkeypatch.setattr(waiting, "PATIENCE", 0.2)
+    monkeypatch.setattr(cooperative_launch, "DEADLOCK_SECONDS", 0.2)
     flags, out = np.zeros(65, np.int32), np.zeros(64, np.int32)
     with pytest.raises(KernelError, match="deadlock"):
         chain_kernel[(programs,)](flags, out, 64, target="cpu")

@@ -9,7 +9,7 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
-from mytriton.targets.cpu import jit, kernel
+from mytriton.targets.cpu.host import made_for
 
 from .machines import HERE, MACHINES
 
@@ -20,14 +20,10 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(params=[name for name in MACHINES if name != "here"])
-def machine(request, monkeypatch):
+def machine(request):
     """Makes code for another machine."""
-    other = MACHINES[request.param]
-    monkeypatch.setattr(kernel, "host", lambda: other)
-    monkeypatch.setattr(jit, "host", lambda: other)
-    jit.machine.cache_clear()
-    yield other
-    jit.machine.cache_clear()
+    with made_for(MACHINES[request.param]) as other:
+        yield other
 
 
 @triton.jit

@@ -10,7 +10,7 @@ import pytest
 import mytriton as triton
 import mytriton.language as tl
 from mytriton.errors import KernelError
-from mytriton.targets.cpu import waiting
+from mytriton.targets.cpu.launch import cooperative_launch
 
 
 @triton.jit
@@ -47,14 +47,14 @@ def test_a_kernel_that_prints_and_waits_ends(capsys: Any) -> None:
 @pytest.mark.parametrize("programs", [1, 3])
 def test_a_deadlock_names_its_loop_and_counts_who_waits(programs: int, monkeypatch: Any) -> None:
     """The error says how many programs wait, and at which line."""
-    monkeypatch.setattr(waiting, "PATIENCE", 0.2)
+    monkeypatch.setattr(cooperative_launch, "DEADLOCK_SECONDS", 0.2)
     with pytest.raises(KernelError, match=f"and {programs} programs wait") as caught:
         for_ever[(programs,)](np.zeros(1, np.int32), target="cpu")
     assert caught.value.where[0].text.endswith("# waits")
 
 
 def test_a_deadlock_names_every_loop_that_may_wait(monkeypatch: Any) -> None:
-    monkeypatch.setattr(waiting, "PATIENCE", 0.2)
+    monkeypatch.setattr(cooperative_launch, "DEADLOCK_SECONDS", 0.2)
     with pytest.raises(KernelError, match="1 programs wait") as caught:
         for_ever_in_two_places[(1,)](np.zeros(1, np.int32), target="cpu")
     assert str(caught.value).count("perhaps at") == 2

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ...ir.nodes import Function
 from .. import CompileOptions
-from .kernel import CpuKernel
+from .launch.kernel import CpuKernel
 from .lower.expand import expand
 from .schedule.planner import plan_of
 from .schedule.text import plan_text as printed

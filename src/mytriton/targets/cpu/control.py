@@ -11,15 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...ir.effects import may_spin
+from ...ir.effects import accesses_memory, may_spin
 from ...ir.nodes import Op, Operand, Param, Region
 from ...ir.types import element_of, shape_of
 from . import affine
+from .assert_print import leave_if_stopped
 from .code import Code, Reg, const
+from .launch.cooperative_launch import WAIT_END, WAIT_TURN
 from .nest import Home, Nest
 from .region import FunctionEmitter
 from .types import register
-from .waiting import WAIT
 
 
 @dataclass
@@ -159,6 +160,10 @@ def _minus(nest: Nest, a: Reg, b: Reg) -> Reg:
     return affine.add_scalars(nest, a, affine.mul_scalars(nest, b, const("i64", -1)))
 
 
+LONG_LOOP = 4096
+"""A loop of more turns looks each turn whether the launch was stopped."""
+
+
 def for_loop(emitter: FunctionEmitter, code: Code, op: Op) -> None:
     """lo, hi, step, carried values."""
     nest, fresh, region = Nest(emitter.writer, [code]), emitter.writer.names.fresh, op.regions[0]
@@ -172,6 +177,8 @@ def for_loop(emitter: FunctionEmitter, code: Code, op: Op) -> None:
     emitter.writer.scalars[region.params[0]] = Reg(f"%{index}", low.type, divisor=divisor)
     body = Code(inside)
     _body(emitter, body, region, region.params[1:], carried)
+    if trips.constant is None or int(trips.constant) > LONG_LOOP:
+        leave_if_stopped(emitter, body)
     entry, latch = code.label, body.label
     code.branch(head)
     code.add(f"%{turn} = phi i64 [ 0, %{entry} ], [ %{turn}.next, %{latch} ]")
@@ -198,12 +205,12 @@ def while_loop(emitter: FunctionEmitter, code: Code, op: Op) -> None:
         if one.block:
             emitter.publish(param, emitter.writer.homes[one.param])
     _body(emitter, body, region, region.params, carried)
-    if meets:
-        _give_way(emitter, body, carried)
-        _inside(code, fresh("inside"), 1)
+    if not meets:
+        leave_if_stopped(emitter, body)
     _bind(emitter, carried, test.params)
     emitter.emit(condition, test, emitter.plan(test))
     holds = emitter.register(Nest(emitter.writer, [condition]), test.results[0])
+    still = _wait_turn(emitter, body, op, carried) if meets else ""
     entry, latch = code.label, body.label
     code.branch(head)
     _heads(code, carried, entry, latch)
@@ -214,33 +221,57 @@ def while_loop(emitter: FunctionEmitter, code: Code, op: Op) -> None:
     code.add(f"br label %{head}")
     code.start(after)
     if meets:
-        _inside(code, fresh("inside"), -1)
+        code.add(f"call void @wait_end(ptr %record, ptr %{still})")
     _results(emitter, op, carried)
 
 
-def _inside(code: Code, name: str, change: int) -> None:
-    """Counts the programs that are inside a loop that may wait."""
-    code.add(f"%{name}.at = getelementptr i8, ptr %job, i64 80")
-    code.add(f"%{name} = atomicrmw add ptr %{name}.at, i64 {change} monotonic")
+def _wait_turn(emitter: FunctionEmitter, code: Code, op: Op, carried: list[Carried]) -> str:
+    """At the end of a turn: lets others run, and leaves the program if the launch was stopped.
 
-
-def _give_way(emitter: FunctionEmitter, code: Code, carried: list[Carried]) -> None:
-    """At the end of a turn: lets others run, and leaves the program if the launch was stopped."""
+    Returns the name of the count of turns without a change, which ends where the loop does.
+    """
     nest, fresh = Nest(emitter.writer, [code]), emitter.writer.names.fresh
     changed = const("i1", any(one.block for one in carried))
     for one in carried:
         if not one.block:
-            opcode = "fcmp une" if one.type in ("float", "double") else "icmp ne"
             pair = [Reg(f"%{one.name}", one.type), Reg(one.following, one.type)]
-            differs = nest.inst("differs", opcode, pair, "i1")
-            changed = nest.inst("changed", "or", [changed, differs])
-    emitter.writer.module.helpers["wait_turn"] = WAIT
+            changed = nest.inst("changed", "or", [changed, _differs(nest, pair)])
+    for seen in _seen(emitter, op):
+        changed = nest.inst("changed", "or", [changed, _since_last_turn(emitter, nest, seen)])
+    helpers, entry, still = emitter.writer.module.helpers, emitter.writer.entry, fresh("still")
+    helpers["wait_turn"], helpers["wait_end"] = WAIT_TURN, WAIT_END
+    entry.add(f"%{still} = alloca i64")
+    entry.add(f"store i64 0, ptr %{still}")
     stop, gone, on = fresh("stop"), fresh("gone"), fresh("on")
-    code.add(f"%{stop} = call i1 @wait_turn(ptr %job, {changed.typed})")
+    code.add(f"%{stop} = call i1 @wait_turn(ptr %record, {changed.typed}, ptr %{still})")
     code.add(f"br i1 %{stop}, label %{gone}, label %{on}")
     code.start(gone)
     code.add("ret void")
     code.start(on)
+    return still
+
+
+def _seen(emitter: FunctionEmitter, op: Op) -> list[Reg]:
+    """The numbers that the loop itself reads from memory each turn, in its condition or body."""
+    read = [inner for region in op.regions for inner in region.ops if accesses_memory(inner)]
+    values = [value for inner in read for value in inner.results if not shape_of(value.ty)]
+    found = [emitter.writer.scalars.get(value) for value in values]
+    return [reg for reg in found if reg is not None and reg.constant is None]
+
+
+def _since_last_turn(emitter: FunctionEmitter, nest: Nest, seen: Reg) -> Reg:
+    """Whether a number is another than at the end of the turn before."""
+    name, code = emitter.writer.names.fresh("before"), nest.codes[0]
+    emitter.writer.entry.add(f"%{name}.at = alloca {seen.type}")
+    emitter.writer.entry.add(f"store {nest.zero(seen.type).typed}, ptr %{name}.at")
+    code.add(f"%{name} = load {seen.type}, ptr %{name}.at")
+    code.add(f"store {seen.typed}, ptr %{name}.at")
+    return _differs(nest, [Reg(f"%{name}", seen.type), seen])
+
+
+def _differs(nest: Nest, pair: list[Reg]) -> Reg:
+    opcode = "fcmp une" if pair[0].type in ("float", "double") else "icmp ne"
+    return nest.inst("differs", opcode, pair, "i1")
 
 
 def if_else(emitter: FunctionEmitter, code: Code, op: Op) -> None:

@@ -6,6 +6,8 @@ processor.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
@@ -34,8 +36,32 @@ class Host:
         return size in self.gathered
 
 
-@cache
 def host() -> Host:
+    """The machine that code is made for: the one this process runs on, unless `made_for` says
+    another.
+    """
+    here = this_machine()
+    return MadeFor.machine or here
+
+
+class MadeFor:
+    """What `made_for` has chosen."""
+
+    machine: Host | None = None
+
+
+@contextmanager
+def made_for(machine: Host) -> Iterator[Host]:
+    """Code that is made inside is for another machine, whose code this one can run."""
+    before, MadeFor.machine = MadeFor.machine, machine
+    try:
+        yield machine
+    finally:
+        MadeFor.machine = before
+
+
+@cache
+def this_machine() -> Host:
     """The machine this process runs on."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()

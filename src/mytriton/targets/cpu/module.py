@@ -1,31 +1,27 @@
 """A kernel's LLVM module: one function that is a program, one that runs programs until none is
 left.
 
-One idea: every argument of a launch lies in one block of memory, the *job*, from which any number
-of threads take chunks of programs by an atomic counter. `JOB` says where its fields are; the
-arguments follow, eight bytes each.
+Every argument of a launch lies in one block of memory, the launch record (`launch/record.py`), from
+which any number of threads take chunks of programs by an atomic counter.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from ...ir.nodes import Function, Op, number
+from ...ir.nodes import Function, Op, number, walk
 from .code import Code, Module, Names
 from .host import Host
+from .launch.cooperative_launch import waits
+from .launch.record import ARGUMENTS, offset
 from .nest import Writer
 from .region import FunctionEmitter, bind_params
 from .schedule.planner import plan_of
 from .table import LOWERINGS
-from .waiting import waits
 
-JOB = {"next": 0, "total": 8, "share": 16, "nx": 24, "ny": 28, "nz": 32}
-JOB |= {"status": 40, "who": 48, "show": 64, "yield": 72, "inside": 80, "progress": 88}
-JOB |= {"finished": 96}
-ARGUMENTS = 104
-"""Where the arguments begin."""
 INDICES = [f"i32 %{name}.{axis}" for name in ("program_id", "num_programs") for axis in (0, 1, 2)]
-TAKEN = ("arena", "job", *(text.removeprefix("i32 %") for text in INDICES))
+TAKEN = ("arena", "record", *(text.removeprefix("i32 %") for text in INDICES))
 
 
 @dataclass(frozen=True)
@@ -34,12 +30,25 @@ class KernelText:
 
     text: str
     arena_bytes: int
-    messages: tuple[Op, ...]
-    """The asserts and prints, by the number they report."""
     in_order: bool
     """The programs run one after the other, so that what they print is in order."""
     waits: bool
     """Programs may wait for each other."""
+    reports: bool
+    """It has asserts or prints."""
+    loops: bool
+    """How long a program takes depends on what it is given."""
+
+    def header(self) -> dict[str, Any]:
+        """All but the text, as JSON."""
+        held = dict(vars(self))
+        del held["text"]
+        return held
+
+
+def messages(function: Function) -> tuple[Op, ...]:
+    """The asserts and prints of a function; each reports its place in this list, from 1."""
+    return tuple(op for op in walk(function.body) if op.name in ("assert", "print"))
 
 
 def kernel_text(function: Function, overlap: bool, host: Host) -> KernelText:
@@ -53,6 +62,7 @@ def kernel_text(function: Function, overlap: bool, host: Host) -> KernelText:
     plans = plan_of(function, overlap, LOWERINGS).inner()
     emitter = FunctionEmitter(function, writer, plans)
     params = bind_params(emitter, overlap or meets)
+    emitter.messages += messages(function)
     module.overloaded("llvm.umax", "i64", 0, 2)
     start = names.fresh("start")
     code = Code(start)
@@ -60,7 +70,7 @@ def kernel_text(function: Function, overlap: bool, host: Host) -> KernelText:
     entry.branch(start)
     entry.append(code)
     entry.add("ret void")
-    signature = ", ".join(["ptr noalias %arena", "ptr %job", *INDICES, *params])
+    signature = ", ".join(["ptr noalias %arena", "ptr %record", *INDICES, *params])
     program = [f"define internal void @program({signature}) {{", "entry:", *entry.lines, "}"]
     parts = [
         "\n".join(module.declarations.values()),
@@ -69,14 +79,25 @@ def kernel_text(function: Function, overlap: bool, host: Host) -> KernelText:
         "\n".join(program),
         run_text(params, meets),
     ]
-    text = "\n\n".join(part for part in parts if part) + "\n"
-    prints = any(op.name == "print" for op in emitter.messages)
-    return KernelText(text, emitter.arena.size, tuple(emitter.messages), prints, meets)
+    return described(function, emitter, "\n\n".join(part for part in parts if part) + "\n")
+
+
+def described(function: Function, emitter: FunctionEmitter, text: str) -> KernelText:
+    """The text with what a launch must know of the function."""
+    names = {op.name for op in walk(function.body)}
+    return KernelText(
+        text,
+        emitter.arena.size,
+        in_order="print" in names,
+        waits=waits(function),
+        reports=bool(emitter.messages),
+        loops=not names.isdisjoint(("for", "while")),
+    )
 
 
 def _field(name: str, type_: str) -> list[str]:
     return [
-        f"  %{name}.at = getelementptr i8, ptr %job, i64 {JOB[name]}",
+        f"  %{name}.at = getelementptr i8, ptr %record, i64 {offset(name)}",
         f"  %{name} = load {type_}, ptr %{name}.at, align 4",
     ]
 
@@ -88,7 +109,7 @@ def _arguments(params: list[str]) -> tuple[list[str], list[str]]:
         type_ = declared.split()[0]
         held = "i8" if type_ == "i1" else type_
         lines += [
-            f"  %a{position}.at = getelementptr i8, ptr %job, i64 {ARGUMENTS + 8 * position}",
+            f"  %a{position}.at = getelementptr i8, ptr %record, i64 {ARGUMENTS + 8 * position}",
             f"  %a{position} = load {held}, ptr %a{position}.at, align 8",
         ]
         if type_ == "i1":
@@ -99,7 +120,8 @@ def _arguments(params: list[str]) -> tuple[list[str], list[str]]:
 
 TAKE = (
     "take:",
-    "  %seen = load atomic i64, ptr %job monotonic, align 8",
+    f"  %next.at = getelementptr i8, ptr %record, i64 {offset('next')}",
+    "  %seen = load atomic i64, ptr %next.at monotonic, align 8",
     "  br label %try",
     "try:",
     "  %first = phi i64 [ %seen, %take ], [ %found, %claim ]",
@@ -107,37 +129,39 @@ TAKE = (
     "  br i1 %some, label %claim, label %done",
     "claim:",
     "  %left = sub i64 %total, %first",
-    "  %part = udiv i64 %left, %share",
+    "  %part = udiv i64 %left, %chunk_divisor",
     "  %size = call i64 @llvm.umax.i64(i64 %part, i64 1)",
     "  %last = add i64 %first, %size",
-    "  %swap = cmpxchg weak ptr %job, i64 %first, i64 %last monotonic monotonic",
+    "  %swap = cmpxchg weak ptr %next.at, i64 %first, i64 %last monotonic monotonic",
     "  %found = extractvalue { i64, i1 } %swap, 0",
     "  %won = extractvalue { i64, i1 } %swap, 1",
     "  br i1 %won, label %each, label %try",
 )
-"""Takes programs `%first` … `%last`: the part of those left that `share` says, at least one."""
+"""Takes programs `%first` … `%last`: one part in `chunk_divisor` of those left, at least one."""
 
 
 def run_text(params: list[str], counts: bool) -> str:
-    """`run(job, arena)`: takes chunks of programs until none is left, each that part of what is
-    left which `share` says: large ones first, which memory likes, small ones last, which end
-    together. `counts`: it notes each program that is finished.
+    """`run(record, arena)`: takes chunks of programs until none is left, or the launch is stopped.
+
+    Chunks are large at first, which memory likes, and small at last, so that threads end together.
+    `counts`: it notes each program that is finished.
     """
     finished = [
-        f"  %finished = getelementptr i8, ptr %job, i64 {JOB['finished']}",
+        f"  %finished = getelementptr i8, ptr %record, i64 {offset('finished')}",
         "  %others = atomicrmw add ptr %finished, i64 1 acq_rel",
     ]
     loads, operands = _arguments(params)
-    fields = [line for name in ("total", "share") for line in _field(name, "i64")]
+    fields = [line for name in ("total", "chunk_divisor") for line in _field(name, "i64")]
     extents = [line for name in ("nx", "ny", "nz") for line in _field(name, "i32")]
     sizes = [
         "  %x.size = zext i32 %nx to i64",
         "  %y.size = zext i32 %ny to i64",
     ]
     ids = ["i32 %x", "i32 %y", "i32 %z", "i32 %nx", "i32 %ny", "i32 %nz"]
-    call = ", ".join(["ptr noalias %arena", "ptr %job", *ids, *operands])
+    call = ", ".join(["ptr noalias %arena", "ptr %record", *ids, *operands])
     lines = [
-        "define void @run(ptr %job, ptr %arena) {",
+        "define void @run(ptr %record, ptr %arena) {",
+        f"  %error.at = getelementptr i8, ptr %record, i64 {offset('error')}",
         *fields,
         *extents,
         *sizes,
@@ -156,8 +180,13 @@ def run_text(params: list[str], counts: bool) -> str:
         f"  call void @program({call})",
         *(finished if counts else []),
         "  %p.next = add i64 %p, 1",
-        "  %more = icmp ult i64 %p.next, %last",
-        "  br i1 %more, label %each, label %take",
+        "  %error = load atomic i64, ptr %error.at monotonic, align 8",
+        "  %fine = icmp eq i64 %error, 0",
+        "  %in.chunk = icmp ult i64 %p.next, %last",
+        "  %more = and i1 %fine, %in.chunk",
+        "  br i1 %more, label %each, label %rest.of.launch",
+        "rest.of.launch:",
+        "  br i1 %fine, label %take, label %done",
         "done:",
         "  ret void",
         "}",

@@ -7,6 +7,7 @@ files imported here. The rows of a few element-wise ops add what they are as par
 from __future__ import annotations
 
 from . import (
+    assert_print,
     atomics,
     control,
     dot,
@@ -16,7 +17,6 @@ from . import (
     order,
     pointwise,
     region,
-    reports,
     roots,
 )
 from .lowering import Lowering, Lowerings, Role
@@ -104,9 +104,9 @@ ROWS: dict[str, Lowering] = {
     "for": Lowering(Role.LOOP, opaque=control.for_loop),
     "while": Lowering(Role.LOOP, opaque=control.while_loop),
     "if": Lowering(OPAQUE, opaque=control.if_else),
-    "assert": Lowering(Role.SCALAR, scalar=reports.scalar_assert),
+    "assert": Lowering(Role.SCALAR, scalar=assert_print.scalar_assert),
     "assume": Lowering(Role.SCALAR, scalar=region.assume),
-    "print": Lowering(OPAQUE, opaque=reports.show),
+    "print": Lowering(OPAQUE, opaque=assert_print.print_values),
 }
 ELEMENTWISE: dict[str, Lowering] = {
     "and": Lowering(POINTWISE, mask_part=masks.conjunction),

@@ -1,8 +1,8 @@
 """Asserts and prints: how a program tells the launch something.
 
-One idea: an op that speaks has a number. A failed assert writes its number and its program into the
-job and empties the launch's counter, so that no more programs start; a print calls back into Python
-with the addresses of its values.
+Each has a number. A failed assert writes its number and its program into the launch record and
+empties the launch's counter, so that no more programs start; a print calls back into Python with
+the addresses of its values.
 """
 
 from __future__ import annotations
@@ -10,38 +10,39 @@ from __future__ import annotations
 from ...ir.nodes import Op, Operand, Value
 from ...ir.types import element_of, shape_of
 from .code import Code, Reg
+from .launch.record import TAKEN_BY_NOBODY, offset
 from .nest import Nest
 from .operands import present
 from .region import FunctionEmitter
 from .types import arena, register
 
-FAILED = """define internal void
-@failed(ptr %job, i64 %number, i32 %x, i32 %y, i32 %z) cold noinline {
-  %status = getelementptr i8, ptr %job, i64 40
-  %pair = cmpxchg ptr %status, i64 0, i64 %number acq_rel monotonic
-  %won = extractvalue { i64, i1 } %pair, 1
+FAILED = f"""define internal void
+@failed(ptr %record, i64 %number, i32 %x, i32 %y, i32 %z) cold noinline {{
+  %error.at = getelementptr i8, ptr %record, i64 {offset("error")}
+  %pair = cmpxchg ptr %error.at, i64 0, i64 %number acq_rel monotonic
+  %won = extractvalue {{ i64, i1 }} %pair, 1
   br i1 %won, label %first, label %done
 first:
-  %who = getelementptr i8, ptr %job, i64 48
-  store i32 %x, ptr %who
-  %who.y = getelementptr i8, ptr %job, i64 52
-  store i32 %y, ptr %who.y
-  %who.z = getelementptr i8, ptr %job, i64 56
-  store i32 %z, ptr %who.z
-  %all = atomicrmw or ptr %job, i64 4611686018427387904 monotonic
+  %program = getelementptr i8, ptr %record, i64 {offset("error_program")}
+  store i32 %x, ptr %program
+  %program.y = getelementptr i32, ptr %program, i64 1
+  store i32 %y, ptr %program.y
+  %program.z = getelementptr i32, ptr %program, i64 2
+  store i32 %z, ptr %program.z
+  %next.at = getelementptr i8, ptr %record, i64 {offset("next")}
+  %all = atomicrmw or ptr %next.at, i64 {TAKEN_BY_NOBODY} monotonic
   br label %done
 done:
   ret void
-}"""
-"""Offsets are those of `module.JOB`; the counter becomes larger than any grid."""
+}}"""
+"""The first assert that fails is the one reported."""
 
 PROGRAM = ", ".join(f"i32 %program_id.{axis}" for axis in range(3))
 
 
 def number_of(emitter: FunctionEmitter, op: Op) -> int:
     """The number an op reports under, from 1 on."""
-    emitter.messages.append(op)
-    return len(emitter.messages)
+    return emitter.messages.index(op) + 1
 
 
 def scalar_assert(emitter: FunctionEmitter, nest: Nest, op: Op) -> None:
@@ -51,13 +52,13 @@ def scalar_assert(emitter: FunctionEmitter, nest: Nest, op: Op) -> None:
     fine, failed = fresh("fine"), fresh("failed")
     code.add(f"br i1 {condition.text}, label %{fine}, label %{failed}")
     code.start(failed)
-    code.add(f"call void @failed(ptr %job, i64 {number_of(emitter, op)}, {PROGRAM})")
+    code.add(f"call void @failed(ptr %record, i64 {number_of(emitter, op)}, {PROGRAM})")
     code.add("ret void")
     code.start(fine)
 
 
-def show(emitter: FunctionEmitter, code: Code, op: Op) -> None:
-    """Calls `show(number, program, addresses)` of the job."""
+def print_values(emitter: FunctionEmitter, code: Code, op: Op) -> None:
+    """Calls `print_callback(record, number, program, addresses)` of the launch."""
     fresh, count = emitter.writer.names.fresh, len(op.operands)
     table = fresh("shown")
     emitter.writer.entry.add(f"%{table} = alloca [{max(count, 1)} x ptr]")
@@ -67,10 +68,24 @@ def show(emitter: FunctionEmitter, code: Code, op: Op) -> None:
         address = _address(emitter, code, operand)
         code.add(f"%{place} = getelementptr ptr, ptr %{table}, i64 {position}")
         code.add(f"store {address.typed}, ptr %{place}")
-    name = fresh("show")
-    code.add(f"%{name}.at = getelementptr i8, ptr %job, i64 64")
+    name, number = fresh("print"), number_of(emitter, op)
+    code.add(f"%{name}.at = getelementptr i8, ptr %record, i64 {offset('print_callback')}")
     code.add(f"%{name} = load ptr, ptr %{name}.at")
-    code.add(f"call void %{name}(i64 {number_of(emitter, op)}, {PROGRAM}, ptr %{table})")
+    code.add(f"call void %{name}(ptr %record, i64 {number}, {PROGRAM}, ptr %{table})")
+    leave_if_stopped(emitter, code)
+
+
+def leave_if_stopped(emitter: FunctionEmitter, code: Code) -> None:
+    """Ends the program where the launch has been stopped."""
+    fresh = emitter.writer.names.fresh
+    error, stop, gone, on = fresh("error"), fresh("stop"), fresh("gone"), fresh("on")
+    code.add(f"%{error}.at = getelementptr i8, ptr %record, i64 {offset('error')}")
+    code.add(f"%{error} = load atomic i64, ptr %{error}.at monotonic, align 8")
+    code.add(f"%{stop} = icmp ne i64 %{error}, 0")
+    code.add(f"br i1 %{stop}, label %{gone}, label %{on}")
+    code.start(gone)
+    code.add("ret void")
+    code.start(on)
 
 
 def _address(emitter: FunctionEmitter, code: Code, operand: Operand) -> Reg:

@@ -1,0 +1,195 @@
+"""A compiled kernel: packs a launch's arguments into a record and runs its programs.
+
+All that a launch repeats is prepared once (the packing format, the entry point, the size of the
+scratch memory), so a small launch costs a pack and a call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Sequence
+from ctypes import addressof
+from functools import cached_property
+from time import perf_counter_ns
+from typing import Any
+
+from ....errors import KernelAssertionError
+from ....ir.nodes import Function, Op
+from ....ir.text import print_function
+from ....ir.types import Type, element_of
+from ...memory import Argument, Buffer
+from ..host import Host, host
+from ..lower.expand import expand
+from ..module import KernelText, kernel_text, messages
+from .cooperative_launch import Cooperative, deadlock
+from .interrupt import interruptible
+from .machine_code import assembly, load, object_code
+from .objects import Header, kept
+from .pool import pool
+from .print_callback import PrintCallback
+from .record import LaunchRecord, packing
+from .threads import own_scratch, sleep_address, thread_count, yield_address
+
+LETTERS = {"b": "?7x", "i8": "b7x", "u8": "B7x", "i16": "h6x", "u16": "H6x"}
+LETTERS |= {"i32": "i4x", "u32": "I4x", "i64": "q", "u64": "Q", "f64": "d"}
+
+
+def letter(ty: Type) -> str:
+    """How one argument is packed into eight bytes; small floats go as the f32 they are held in."""
+    element = element_of(ty)
+    if element.kind == "p":
+        return "Q"
+    if element.kind == "b":
+        return LETTERS["b"]
+    return LETTERS.get(element.ir, "f4x")
+
+
+PARALLEL_THRESHOLD_NS = 30_000
+"""Nanoseconds of work from which on a launch is shared with the pool."""
+INTERRUPT_THRESHOLD_NS = 1_000_000
+"""Nanoseconds of work from which on Ctrl-C must not wait for the launch's end."""
+
+
+class CpuKernel:
+    """Machine code of one function; `launch` runs a grid of its programs."""
+
+    def __init__(self, function: Function, overlap: bool) -> None:
+        self.function = function
+        self.overlap = overlap
+        self._host: Host = host()
+        text = f"{overlap}\n{print_function(function)}"
+        header, code = kept("kernel", text, self._host, self._compile)
+        self._arena_bytes: int = header["arena_bytes"]
+        self._waits: bool = header["waits"]
+        self._in_order: bool = header["in_order"]
+        self._reports: bool = header["reports"]
+        self._loops: bool = header["loops"]
+        self._code = load(code, ("run",))
+        self._address = self._code.addresses["run"]
+        self._run: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._address)
+        self._print = PrintCallback(lambda: self.messages) if self._in_order else None
+        letters = "".join(letter(param.ty) for param in function.params)
+        self._pack = struct.Struct(packing(letters)).pack
+        self._record = record_with(len(function.params))
+        self._no_counts = (0, 0, 0, 0)
+        self._per_program = 0.0
+        """Nanoseconds a program takes, as last measured; 0.0: not known."""
+
+    def _compile(self) -> tuple[Header, bytes]:
+        expanded = expand(self.function)
+        made = kernel_text(expanded, self.overlap, self._host)
+        return made.header(), object_code(made.text, self._host)
+
+    @cached_property
+    def source(self) -> KernelText:
+        """The kernel as text, and what its launch must know."""
+        return kernel_text(expand(self.function), self.overlap, self._host)
+
+    @property
+    def llvm(self) -> str:
+        """The LLVM IR as emitted, before LLVM's own passes."""
+        return self.source.text
+
+    @cached_property
+    def asm(self) -> str:
+        """The machine code."""
+        return assembly(self.source.text, self._host)
+
+    @cached_property
+    def messages(self) -> tuple[Op, ...]:
+        """The asserts and prints, by number from 1."""
+        return messages(expand(self.function))
+
+    def launch(self, grid: tuple[int, int, int], arguments: Sequence[Argument]) -> None:
+        """Runs every program of the grid; returns when all are done.
+
+        Raises KernelAssertionError where a device assert fails, KernelError where all programs wait
+        for ever, KeyboardInterrupt when that comes while it runs.
+        """
+        values = [a.address if isinstance(a, Buffer) else a for a in arguments]
+        nx, ny, nz = grid
+        total = nx * ny * nz
+        show = self._print.address if self._print else 0
+        packed = self._pack(
+            0, total, 1, nx, ny, nz, 0, 0, 0, 0, show, *self._system, *self._no_counts, *values
+        )
+        record = self._record.from_buffer_copy(packed)
+        expected = total * self._per_program
+        if self._waits:
+            self._run_cooperatively(record)
+        elif 0 < expected < PARALLEL_THRESHOLD_NS and not self._loops:
+            self._run_inline(record, total)
+        else:
+            with interruptible(record):
+                self._run_long(record, total)
+        if self._reports:
+            self._check(record)
+
+    @cached_property
+    def _system(self) -> tuple[int, int]:
+        return (yield_address(), sleep_address()) if self._waits else (0, 0)
+
+    def _run_inline(self, record: Any, programs: int) -> None:
+        """In this thread, which is timed."""
+        start = perf_counter_ns()
+        if self._arena_bytes:
+            scratch = own_scratch.enter(self._arena_bytes)
+            try:
+                self._run(addressof(record), scratch)
+            finally:
+                own_scratch.leave()
+        else:
+            self._run(addressof(record), 0)
+        self._per_program = (perf_counter_ns() - start) / programs
+
+    def _run_long(self, record: Any, total: int) -> None:
+        """With the pool, if what is left is worth it; the first program tells where nothing is
+        known."""
+        if self._per_program == 0.0 and total > 1:
+            record.total = 1
+            self._run_inline(record, 1)
+            record.total = total
+        left = total - record.next
+        if left <= 0:
+            return
+        shared = None
+        if left > 1 and left * self._per_program > PARALLEL_THRESHOLD_NS and not self._in_order:
+            shared = pool()
+        if shared is None or not shared.lock.acquire(blocking=False):
+            self._run_inline(record, left)
+            return
+        try:
+            record.chunk_divisor = 2 * shared.threads
+            start = perf_counter_ns()
+            shared.run(self._address, addressof(record), self._arena_bytes)
+            self._per_program = (perf_counter_ns() - start) * shared.threads / left
+        finally:
+            shared.lock.release()
+
+    def _run_cooperatively(self, record: Any) -> None:
+        record.chunk_divisor = record.total
+        launch = Cooperative(self._address, record, self._arena_bytes)
+        left = launch.launch(thread_count())
+        if left:
+            raise deadlock(self.function, left)
+
+    def _check(self, record: Any) -> None:
+        """Raises what an assert has reported, or what a print's callback has raised."""
+        if self._print is not None:
+            self._print.check()
+        if record.error > 0:
+            raise failure(self.messages[record.error - 1], tuple(record.error_program))
+
+
+def record_with(arguments: int) -> type[LaunchRecord]:
+    """The record of a launch with room for so many arguments behind it."""
+    fields = [("arguments", ctypes.c_int64 * arguments)]
+    return type("Record", (LaunchRecord,), {"_fields_": fields})
+
+
+def failure(op: Op, program: tuple[int, ...]) -> KernelAssertionError:
+    """What a failed assert raises: its message and program, at the kernel's line."""
+    message = op.attribute("message") or "the condition is false"
+    text = f"device assertion failed: {message}, in program {tuple(program)}"
+    return KernelAssertionError(text, op.where)
