@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from mytriton.ir.nodes import Function
-from mytriton.targets.cpu import CpuKernel, kernel, module
+from mytriton.targets.cpu import CpuKernel, module
+from mytriton.targets.cpu.launch import kernel
 from mytriton.targets.cpu.lower.expand import expand
 from mytriton.targets.cpu.schedule.accesses import Aliases
 from mytriton.targets.cpu.schedule.check import PlanError, check_plan
