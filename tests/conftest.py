@@ -88,7 +88,7 @@ def compiled_functions_are_valid() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def cuda_texts_compile(request: pytest.FixtureRequest) -> Iterator[None]:
     """Every CUDA text that a test makes, whatever it makes it for, is one that NVRTC takes."""
-    from mytriton.targets.cuda import nvrtc
+    from mytriton.targets.cuda.launch import nvrtc
     from mytriton.targets.cuda.source import CudaSource
 
     made: list[CudaSource] = []

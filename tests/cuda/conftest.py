@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mytriton.targets.cuda import nvrtc as compiler
+from mytriton.targets.cuda.launch import nvrtc as compiler
 from mytriton.targets.cuda.source import CudaSource
 from tests.support.cuda import compile_everywhere
 

@@ -12,7 +12,8 @@ import pytest
 
 from mytriton.errors import CompileError, CompileValueError
 from mytriton.ir.types import F32, PointerType
-from mytriton.targets.cuda import driver, generate, launch
+from mytriton.targets.cuda import generate, launch
+from mytriton.targets.cuda.launch import driver
 from mytriton.targets.memory import Buffer
 from tests.support.cuda import ssa, traced
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mytriton.targets.cuda import compile_nvrtc, nvrtc
+from mytriton.targets.cuda import compile_nvrtc
+from mytriton.targets.cuda.launch import nvrtc
 
 
 @pytest.mark.skipif(bool(nvrtc.available()), reason=nvrtc.available() or "")

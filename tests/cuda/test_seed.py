@@ -11,7 +11,9 @@ from mytriton.ir.build import Builder
 from mytriton.ir.nodes import Const, Param
 from mytriton.ir.types import BOOL, F32, I32
 from mytriton.targets.cuda import generate
-from mytriton.targets.cuda.lane import CudaPtrRef, Lane, Options
+from mytriton.targets.cuda.emit import RULES, Emitter, Options
+from mytriton.targets.cuda.emit.distribution import lane_rule
+from mytriton.targets.cuda.emit.held import CudaPtrRef
 from mytriton.targets.cuda.spelling import literal
 from tests.support.cuda import element, simulate, ssa, traced
 
@@ -95,11 +97,12 @@ def test_nested_pointer_additions_fold(nvrtc):
 
 def test_addptr_prints_nothing_and_is_a_base_and_an_index():
     function = ssa("k(x: ptr<f32>, i: i32) {\n%0 = addptr x, i : ptr<f32>\n}")
-    lane = Lane(function, 1, Options())
-    lane.source()
-    assert lane.lines == []
-    assert lane.operand(function.body.ops[0].results[0]) == CudaPtrRef("x", "i")
-    assert lane.pointer(function.params[0]) == CudaPtrRef("x", "0")
+    emitter = Emitter(function, lane_rule(function), Options(), RULES)
+    emitter.source()
+    assert emitter.printer.lines == []
+    value = function.body.ops[0].results[0]
+    assert emitter.address(value, emitter.scalar).at(0) == CudaPtrRef("x", "i")
+    assert emitter.address(function.params[0], emitter.scalar).at(0) == CudaPtrRef("x", "0")
 
 
 def test_an_arange_with_a_start(nvrtc):

@@ -204,7 +204,7 @@ class JITFunction(KernelInterface):
 
     def clear_cache(self) -> None:
         """Forgets every compilation of this kernel, and the GPU kernels loaded for it."""
-        driver = sys.modules.get(f"{targets.__name__}.cuda.driver")
+        driver = sys.modules.get(f"{targets.__name__}.cuda.launch.driver")
         if driver is not None:
             made = [c for c in self.compilations.values() if "cuda" in c.made()]
             driver.forget([compilation["cuda"] for compilation in made])

@@ -13,14 +13,10 @@ from dataclasses import dataclass
 
 from .. import CompileOptions, Grid
 from ..memory import Argument
-from . import control, memory, report, values
-from .driver import launch
-from .lane import generate
-from .nvrtc import Compiled, NvrtcError, compile_nvrtc
+from .generate import Options, generate
+from .launch.driver import launch
+from .launch.nvrtc import Compiled, NvrtcError, compile_nvrtc
 from .source import CudaSource, Parameter
-
-_RULES = (values, memory, control, report)
-"""The modules that register the lane rule's ops; imported for that."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +38,7 @@ __all__ = [
     "Compiled",
     "CudaSource",
     "NvrtcError",
+    "Options",
     "Parameter",
     "compile",
     "compile_nvrtc",

@@ -394,3 +394,123 @@ __device__ inline void fail(const char* message, const char* file, int line, con
            blockIdx.x, blockIdx.y, blockIdx.z);
     __trap();
 }
+
+// --- shuffle_xor
+// The value of the lane of this warp whose number differs in these bits.
+template <typename T> __device__ inline T shuffle_xor(T value, int bits) {
+    return __shfl_xor_sync(0xffffffffU, value, bits);
+}
+template <> __device__ inline bool shuffle_xor(bool value, int bits) {
+    return __shfl_xor_sync(0xffffffffU, (int)value, bits) != 0;
+}
+template <typename T> __device__ inline T* shuffle_xor(T* value, int bits) {
+    return (T*)__shfl_xor_sync(0xffffffffU, (unsigned long long)value, bits);
+}
+
+// --- shuffle
+// The value of a lane of this warp.
+template <typename T> __device__ inline T shuffle(T value, int lane) {
+    return __shfl_sync(0xffffffffU, value, lane);
+}
+template <> __device__ inline bool shuffle(bool value, int lane) {
+    return __shfl_sync(0xffffffffU, (int)value, lane) != 0;
+}
+template <typename T> __device__ inline T* shuffle(T* value, int lane) {
+    return (T*)__shfl_sync(0xffffffffU, (unsigned long long)value, lane);
+}
+
+// --- comes_before
+// Whether a key is sorted before another: NaN comes last in both directions.
+template <typename Key> __device__ inline bool comes_before(Key x, Key y, bool descending) {
+    if (x != x || y != y) return x == x && y != y;
+    return descending ? y < x : x < y;
+}
+
+// --- sort_shared
+// Sorts keys in shared memory along an axis, and with them the places that they came from: bitonic,
+// stable. Elements of a row lie `inner` apart; places from `valid` on are padding and come last.
+template <typename Local, bool DESCENDING, typename Key> __device__ inline void sort_shared(
+    Key* keys, int* places, int count, int extent, int inner, int valid, int threads) {
+    for (int size = 2; size <= extent; size *= 2) {
+        for (int distance = size / 2; distance > 0; distance /= 2) {
+            __syncthreads();
+            for (int i = threadIdx.x; i < count / 2; i += threads) {
+                int half = extent / 2, row = i / (half * inner), pair = i / inner % half;
+                int low = pair / distance * (2 * distance) + pair % distance;
+                int one = (row * extent + low) * inner + i % inner, other = one + distance * inner;
+                Local x = (Local)keys[one], y = (Local)keys[other];
+                int from = places[one], to = places[other];
+                bool before;
+                if (from >= valid || to >= valid) {
+                    before = from < to;
+                } else if (comes_before(y, x, DESCENDING)) {
+                    before = false;
+                } else {
+                    before = comes_before(x, y, DESCENDING) || from < to;
+                }
+                if (before == ((low & size) != 0)) {
+                    Key kept = keys[one];
+                    keys[one] = keys[other];
+                    keys[other] = kept;
+                    places[one] = to;
+                    places[other] = from;
+                }
+            }
+        }
+    }
+    __syncthreads();
+}
+
+// --- round_tf32
+// The nearest number of 10 mantissa bits, ties to even.
+__device__ inline float round_tf32(float x) {
+    unsigned int bits = __float_as_uint(x);
+    return x != x ? x : __uint_as_float((bits + (bits >> 13 & 1) + 0xfff) & ~0x1fffU);
+}
+
+// --- round_bf16
+// The nearest number of 7 mantissa bits, ties to even.
+__device__ inline float round_bf16(float x) {
+    return (float)bf16(x);
+}
+
+// --- remainder_of
+// What is left of x after its nearest part; nothing of an infinity.
+__device__ inline float remainder_of(float x, float part) {
+    return isinf(part) || part != part ? 0.0f : x - part;
+}
+
+// --- multiply_add_tf32
+// a * b + c, the operands rounded to tf32.
+__device__ inline float multiply_add_tf32(float a, float b, float c) {
+    return fmaf(round_tf32(a), round_tf32(b), c);
+}
+
+// --- multiply_add_tf32x3
+// a * b + c, the operands cut into two parts of tf32; three products, the smallest first.
+__device__ inline float multiply_add_tf32x3(float a, float b, float c) {
+    float a0 = round_tf32(a), a1 = round_tf32(remainder_of(a, a0));
+    float b0 = round_tf32(b), b1 = round_tf32(remainder_of(b, b0));
+    float small = isinf(a0) || isinf(b0) ? 0.0f : fmaf(a1, b0, a0 * b1);
+    return fmaf(a0, b0, c + small);
+}
+
+// --- multiply_add_bf16x3
+// a * b + c, the operands cut into two parts of bf16; three products, the smallest first.
+__device__ inline float multiply_add_bf16x3(float a, float b, float c) {
+    float a0 = round_bf16(a), a1 = round_bf16(remainder_of(a, a0));
+    float b0 = round_bf16(b), b1 = round_bf16(remainder_of(b, b0));
+    float small = isinf(a0) || isinf(b0) ? 0.0f : fmaf(a1, b0, a0 * b1);
+    return fmaf(a0, b0, c + small);
+}
+
+// --- multiply_add_bf16x6
+// a * b + c, the operands cut into three parts of bf16; six products, the smallest first.
+__device__ inline float multiply_add_bf16x6(float a, float b, float c) {
+    float a0 = round_bf16(a), a1 = round_bf16(remainder_of(a, a0));
+    float b0 = round_bf16(b), b1 = round_bf16(remainder_of(b, b0));
+    float a2 = round_bf16(remainder_of(remainder_of(a, a0), a1));
+    float b2 = round_bf16(remainder_of(remainder_of(b, b0), b1));
+    float small = fmaf(a1, b0, a0 * b1) + fmaf(a1, b1, fmaf(a2, b0, a0 * b2));
+    return fmaf(a0, b0, c + (isinf(a0) || isinf(b0) ? 0.0f : small));
+}

@@ -47,6 +47,8 @@ class CudaSource:
     kernel: str
     parameters: tuple[Parameter, ...]
     threads_per_block: int
+    shared_bytes: int = 0
+    """Dynamic shared memory, which a launch must ask for."""
 
     @cached_property
     def prelude(self) -> tuple[str, ...]:

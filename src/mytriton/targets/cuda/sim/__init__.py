@@ -26,6 +26,8 @@ from . import build
 
 HOST = (Path(__file__).parent / "host.h").read_text()
 ORDERS = ("forward", "reverse", "shuffle")
+DYNAMIC = "extern __shared__ __align__(16) unsigned char scratch[];"
+"""How a kernel declares shared memory whose size the launch gives."""
 RESIDENT_THREADS = 4096
 """How many threads run side by side where programs may wait for each other."""
 
@@ -79,7 +81,7 @@ def resident(source: CudaSource) -> int:
     spins = "while (" in source.kernel and re.search(r"\b(atomic|volatile_load)", source.kernel)
     if spins:
         return max(1, RESIDENT_THREADS // source.threads_per_block)
-    return 1 if "__syncthreads()" in source.kernel else 0
+    return 1 if re.search(r"__syncthreads|shuffle|sort_shared", source.kernel) else 0
 
 
 @cache
@@ -89,17 +91,19 @@ def host_program(source: CudaSource) -> str:
     The kernel is renamed, since a shared object's own `read` would lose to the C library's.
     """
     given = (f"*({p.c_type}*)given[{place}]" for place, p in enumerate(source.parameters))
+    name = f"kernel_{source.name}"
+    kernel = source.kernel.replace(DYNAMIC, f"{DYNAMIC[7:-3]}[{source.shared_bytes}];")
     return f"""{HOST}
 {host_text(source.kernel)}
 
-#define {source.name} kernel_{source.name}
-{source.kernel}
+#define {source.name} {name}
+{kernel}
 #undef {source.name}
 
 extern "C" __attribute__((visibility("default"))) const char* mytriton_run(
     void** given, const unsigned int* grid, unsigned int threads, unsigned int resident, int order,
     unsigned int seed) {{
-    auto mytriton_kernel = [](void** given) {{ kernel_{source.name}({", ".join(given)}); }};
+    auto mytriton_kernel = [](void** given) {{ {name}({", ".join(given)}); }};
     return cudasim::launch(mytriton_kernel, given, grid, threads, resident, order, seed);
 }}
 """

@@ -28,6 +28,7 @@ FLAGS = (
     "-fwrapv",
     "-fno-strict-aliasing",
     "-ffp-contract=off",
+    "-U_FORTIFY_SOURCE",
     "-w",
 )
 

@@ -7,9 +7,11 @@
 
 #include <fenv.h>
 #include <math.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 
 struct uint3 {
@@ -20,6 +22,8 @@ static uint3 threadIdx, blockIdx, blockDim, gridDim;
 #define __global__
 #define __device__
 #define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #define __shared__ static __attribute__((section("cudasim_shared")))
 #define __builtin_assume(condition)
 #define __syncthreads() cudasim::wait(__LINE__)
@@ -27,22 +31,26 @@ extern "C" __attribute__((weak)) char __start_cudasim_shared[], __stop_cudasim_s
 
 namespace cudasim {
 
-static const size_t STACK = 64 * 1024;
+static const size_t STACK = 1 << 20, PAGE = 1 << 14, LANES = 32;
 enum order { FORWARD, REVERSE, SHUFFLE };
-enum state { READY, WAITING, LEFT };
+enum state { READY, WAITING, IN_WARP, LEFT };
 struct stopped {};
 
 struct fiber {
     ucontext_t context;
+    jmp_buf place;
+    bool begun;
     uint3 block, thread;
     char* stack;
     state now;
-    int line;  // of the barrier it waits at
+    int line;             // of the barrier it waits at
+    unsigned int turn;    // how many exchanges of its warp it has been in
+    char slot[2][16];     // what it offers to its warp, in this turn and the one before
 };
 
 static char message[2048];
 static bool failed;
-static ucontext_t scheduler;
+static jmp_buf scheduler;
 static fiber* running;
 static void (*body)(void**);
 static void** arguments;
@@ -56,9 +64,10 @@ inline void stop(const char* text) {
     throw stopped();
 }
 
+// Back to the scheduler. Switching by jumps saves no signal masks, and so needs no system calls.
 inline void leave() {
     fiber* self = running;
-    swapcontext(&self->context, &scheduler);
+    if (!_setjmp(self->place)) _longjmp(scheduler, 1);
     if (failed) throw stopped();
 }
 
@@ -71,6 +80,19 @@ inline void wait(int line) {
     running->now = WAITING;
     running->line = line;
     leave();
+}
+
+// What a lane of this thread's warp offers, when all of its lanes offer something.
+template <typename T> inline T from_lane(T value, unsigned int lane, int line) {
+    static_assert(sizeof(T) <= 16, "a register");
+    fiber* self = running;
+    unsigned int turn = self->turn++ & 1, own = self->thread.x;
+    memcpy(self->slot[turn], &value, sizeof value);
+    self->now = IN_WARP;
+    self->line = line;
+    leave();
+    memcpy(&value, (self - own + (own & ~(LANES - 1)) + lane % LANES)->slot[turn], sizeof value);
+    return value;
 }
 
 // -- turns
@@ -121,57 +143,92 @@ inline void enter() {
     } catch (stopped&) {
     }
     self->now = LEFT;
-    swapcontext(&self->context, &scheduler);
+    _longjmp(scheduler, 1);
 }
 
 inline void resume(fiber* f) {
     running = f;
     blockIdx = f->block;
     threadIdx = f->thread;
-    swapcontext(&scheduler, &f->context);
+    if (!_setjmp(scheduler)) {
+        if (f->begun) _longjmp(f->place, 1);
+        f->begun = true;
+        setcontext(&f->context);
+    }
     running = nullptr;
+}
+
+inline void complain(fiber* block, unsigned int threads, state waiting, const char* what) {
+    unsigned int count = 0, first = threads;
+    for (unsigned int t = 0; t < threads; t++)
+        if (block[t].now == waiting && count++ == 0) first = t;
+    snprintf(message, sizeof message,
+             "%u of %u threads of program (%u, %u, %u) wait at the %s of line %d, which the others "
+             "do not reach", count, threads, block->block.x, block->block.y, block->block.z, what,
+             block[first].line);
+    failed = true;
+    for (unsigned int t = 0; t < threads; t++)
+        if (block[t].now != LEFT) block[t].now = READY;
+}
+
+// Lets each warp go on whose lanes are all in an exchange; whether one was let go.
+inline bool release_warps(fiber* block, unsigned int threads) {
+    bool any = false;
+    for (unsigned int first = 0; first < threads; first += LANES) {
+        unsigned int end = first + LANES < threads ? first + LANES : threads, in = 0;
+        for (unsigned int t = first; t < end; t++) in += block[t].now == IN_WARP;
+        if (in < end - first) continue;
+        for (unsigned int t = first; t < end; t++) block[t].now = READY;
+        any = true;
+    }
+    return any;
 }
 
 // Opens the barrier when every thread of the block is at it. Whether any thread is not done yet.
 inline bool release(fiber* block, unsigned int threads) {
-    unsigned int waiting = 0, left = 0;
-    fiber* first = nullptr;
+    if (release_warps(block, threads)) return true;
+    unsigned int count[LEFT + 1] = {};
+    int line = 0;
     bool same = true;
     for (unsigned int t = 0; t < threads; t++) {
-        left += block[t].now == LEFT;
+        count[block[t].now]++;
         if (block[t].now != WAITING) continue;
-        waiting++;
-        if (!first) first = &block[t];
-        same = same && first->line == block[t].line;
+        if (line && block[t].line != line) same = false;
+        line = block[t].line;
     }
-    if (waiting + left < threads || waiting == 0) return left < threads;
-    if (left || !same) {
-        snprintf(message, sizeof message,
-                 "%u of %u threads of program (%u, %u, %u) wait at the barrier of line %d, "
-                 "which the others do not reach", waiting, threads, block->block.x, block->block.y,
-                 block->block.z, first->line);
-        failed = true;
-    }
+    if (count[READY] || count[LEFT] == threads) return count[LEFT] < threads;
+    if (count[IN_WARP]) complain(block, threads, IN_WARP, "exchange of a warp");
+    else if (count[LEFT] || !same) complain(block, threads, WAITING, "barrier");
     for (unsigned int t = 0; t < threads; t++)
         if (block[t].now == WAITING) block[t].now = READY;
     return true;
+}
+
+// A stack with a page below it that may not be touched.
+inline char* new_stack() {
+    void* at = mmap(nullptr, STACK + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+    if (at == MAP_FAILED) abort();
+    mprotect(at, PAGE, PROT_NONE);
+    return (char*)at;
 }
 
 inline void prepare(fiber* f, unsigned int block, unsigned int thread) {
     f->block = block_at(block);
     f->thread = {thread, 0, 0};
     f->now = READY;
-    f->stack = (char*)malloc(STACK);
+    f->begun = false;
+    f->turn = 0;
+    if (!f->stack) f->stack = new_stack();
     getcontext(&f->context);
-    f->context.uc_stack.ss_sp = f->stack;
+    f->context.uc_stack.ss_sp = f->stack + PAGE;
     f->context.uc_stack.ss_size = STACK;
     f->context.uc_link = nullptr;
     makecontext(&f->context, enter, 0);
 }
 
 // Runs the blocks first … first + count - 1 side by side.
-inline void side_by_side(unsigned int first, unsigned int count, unsigned int threads, order how) {
-    fiber* fibers = (fiber*)calloc((size_t)count * threads, sizeof(fiber));
+inline void side_by_side(
+    fiber* fibers, unsigned int first, unsigned int count, unsigned int threads, order how) {
     size_t bytes = __start_cudasim_shared ? __stop_cudasim_shared - __start_cudasim_shared : 0;
     char* shared = (char*)malloc(bytes * count + 1);
     memset(shared, 0xcd, bytes * count);
@@ -193,8 +250,6 @@ inline void side_by_side(unsigned int first, unsigned int count, unsigned int th
             any = release(block, threads) || any;
         }
     }
-    for (unsigned int i = 0; i < count * threads; i++) free(fibers[i].stack);
-    free(fibers);
     free(shared);
     free(turn_of_blocks);
     free(turn_of_threads);
@@ -212,8 +267,13 @@ inline const char* launch(void (*kernel)(void**), void** given, const unsigned i
     failed = false;
     unsigned int blocks = grid[0] * grid[1] * grid[2];
     if (resident == 0) one_by_one(blocks, threads, (order)how);
+    unsigned int most = blocks < resident ? blocks : resident;
+    fiber* fibers = (fiber*)calloc((size_t)most * threads + 1, sizeof(fiber));
     for (unsigned int b = 0; resident && b < blocks && !failed; b += resident)
-        side_by_side(b, blocks - b < resident ? blocks - b : resident, threads, (order)how);
+        side_by_side(fibers, b, blocks - b < most ? blocks - b : most, threads, (order)how);
+    for (unsigned int i = 0; i < most * threads; i++)
+        if (fibers[i].stack) munmap(fibers[i].stack, STACK + PAGE);
+    free(fibers);
     fflush(stdout);
     return failed ? message : nullptr;
 }
@@ -348,6 +408,15 @@ template <typename F> inline auto cudasim_rounded(int mode, F compute) -> declty
 CUDASIM_BOTH(rd, FE_DOWNWARD)
 CUDASIM_BOTH(ru, FE_UPWARD)
 CUDASIM_BOTH(rz, FE_TOWARDZERO)
+
+template <typename T> inline T __shfl_sync(
+    unsigned int, T value, int lane, int line = __builtin_LINE()) {
+    return cudasim::from_lane(value, lane, line);
+}
+template <typename T> inline T __shfl_xor_sync(
+    unsigned int, T value, int bits, int line = __builtin_LINE()) {
+    return cudasim::from_lane(value, threadIdx.x ^ bits, line);
+}
 
 template <typename T> inline T atomicAdd(T* address, T value) {
     return cudasim::exchange(address, (T)(*address + value));

@@ -1,0 +1,298 @@
+"""Chooses a home for each value of the tiled lowering: the layout in which it is computed.
+
+Accesses to memory choose theirs by how addresses run (neighbouring lanes at neighbouring addresses,
+up to 16 bytes a thread), products by their instruction; what is computed from them stays where it
+is. Index arithmetic (ranges, constants, scalars, and what is computed from these alone) has no home:
+it is made again in each layout that needs it, which costs less than moving it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...ir.nodes import Const, Function, Op, Operand, Param, Region, Value
+from ...ir.types import PointerType, Type, VectorType, element_of, shape_of
+from ...layouts.linear import Layout, padded
+from ...layouts.shapes import blocked
+from ...passes.facts import Facts, Table, facts
+from .emit.distribution import Distribution
+from .emit.shapes import doubled, halved, is_relabelling
+
+REMAKE_COST = 40
+"""Above this many instructions an element a value is computed once and moved."""
+MOVE_COST = 20
+"""What a move between layouts counts for."""
+VECTOR_BYTES = 16
+
+
+def tiled(function: Function, warps: int, given: Mapping[str, Facts] | None = None) -> Distribution:
+    """The distribution over so many warps. `given`: what is known of parameters, by name."""
+    assigner = Assigner(warps, facts(function, given))
+    assigner.region(function.body)
+    homes = {value: layout for value, layout in assigner.homes.items() if layout is not None}
+    return Distribution(
+        32 * warps, False, homes, assigner.accesses, frozenset(assigner.ruled)
+    )
+
+
+@dataclass
+class Assigner:
+    """One walk over a function. `homes` holds None for what is made again where it is needed."""
+
+    warps: int
+    facts: Table
+    homes: dict[Value | Param, Layout | None] = field(default_factory=dict)
+    costs: dict[Value | Param, int] = field(default_factory=dict)
+    accesses: dict[Op, Layout] = field(default_factory=dict)
+    ruled: set[Op] = field(default_factory=set)
+
+    def region(self, region: Region) -> None:
+        for op in region.ops:
+            self.op(op)
+
+    def op(self, op: Op) -> None:
+        rule = ANCHORS.get(op.name)
+        if rule is not None:
+            rule(self, op)
+        elif op.types:
+            self.pointwise(op)
+
+    # -- what is known
+
+    def default(self, ty: Type) -> Layout:
+        """The layout of a type where nothing says another."""
+        return blocked(padded(shape_of(ty)), self.warps)
+
+    def home(self, operand: Operand) -> Layout | None:
+        """The home of a block that has one."""
+        if operand is None or isinstance(operand, Const) or not shape_of(operand.ty):
+            return None
+        return self.homes.get(operand)
+
+    def of(self, operand: Operand) -> Layout:
+        """The home of a block, else the default layout of its type."""
+        assert operand is not None
+        return self.home(operand) or self.default(operand.ty)
+
+    def settle(self, values: Sequence[Value | Param], layout: Layout | None) -> None:
+        """Gives blocks a home."""
+        for value in values:
+            self.homes[value] = layout if shape_of(value.ty) else None
+            self.costs[value] = MOVE_COST if shape_of(value.ty) else 0
+
+    # -- ops that only compute
+
+    def pointwise(self, op: Op) -> None:
+        """At the home of an operand of the same shape, where there is one."""
+        relabel = RELABEL.get(op.name)
+        if op.name in ("reshape", "cat") and not is_relabelling(op):
+            self.ruled.add(op)
+            self.settle(op.results, self.default(op.types[0]))
+            return
+        for value in op.results:
+            shape = padded(shape_of(value.ty))
+            if relabel is not None:
+                home = relabel(self, op)
+            else:
+                homes = (self.home(operand) for operand in op.operands)
+                home = next((h for h in homes if h is not None and h.shape == shape), None)
+            cost = self.cost(op)
+            if home is None and cost > REMAKE_COST:
+                home = self.default(value.ty)
+            self.homes[value] = home.compact() if home is not None and shape else None
+            self.costs[value] = MOVE_COST if home is not None else cost
+
+    def cost(self, op: Op) -> int:
+        """About how many instructions an element takes to be made from scratch."""
+        row = op.row.element
+        own = 1 if row is None else row.cost
+        return own + sum(
+            self.costs.get(v, 0) for v in op.operands if isinstance(v, (Value, Param))
+        )
+
+    def carried(self, param: Param) -> Layout | None:
+        """The home of a carried value that comes from index arithmetic and stays so."""
+        if not isinstance(param.ty, VectorType):
+            return None
+        pointer = isinstance(param.ty.element, PointerType)
+        return self.coalesced(param) if pointer else self.default(param.ty)
+
+    # -- accesses to memory
+
+    def access(self, op: Op) -> Layout:
+        """The layout of an access: that of the addresses where they have one, else by how they
+        run."""
+        pointer = op.operands[0]
+        assert pointer is not None
+        return self.home(pointer) or self.coalesced(pointer)
+
+    def coalesced(self, pointer: Value | Param | Const) -> Layout:
+        """Neighbouring elements of the axis along which addresses are contiguous go to a thread's
+        registers, up to 16 bytes, then to its neighbours."""
+        shape = shape_of(pointer.ty)
+        if not shape:
+            return self.default(pointer.ty)
+        element, known = element_of(pointer.ty), self.facts.of(pointer)
+        axes = sorted(range(len(shape)), key=lambda axis: (-known.contiguous[axis], -axis))
+        size = element.element.itemsize if isinstance(element, PointerType) else element.itemsize
+        fastest = axes[0]
+        run = min(known.contiguous[fastest], max(known.multiple[fastest] // size, 1))
+        whole = padded(shape)
+        room = max(1, _product(whole) // (32 * self.warps))
+        vector = 1
+        while vector * 2 <= min(run & -run, VECTOR_BYTES // size, room, whole[fastest]):
+            vector *= 2
+        return blocked(whole, self.warps, vector, axes)
+
+
+def _product(shape: Sequence[int]) -> int:
+    size = 1
+    for extent in shape:
+        size *= extent
+    return size
+
+
+# -- ops that say where their values are
+
+
+def _load(assigner: Assigner, op: Op) -> None:
+    layout = assigner.access(op)
+    assigner.accesses[op] = layout
+    assigner.settle(op.results, layout)
+
+
+def _store(assigner: Assigner, op: Op) -> None:
+    assigner.accesses[op] = assigner.access(op)
+
+
+def _along(assigner: Assigner, op: Op) -> None:
+    """A scan, in the layout of its operand."""
+    layout = next((h for h in map(assigner.home, op.operands) if h), assigner.of(op.operands[0]))
+    assigner.accesses[op] = layout
+    assigner.settle(op.results, layout)
+
+
+def _reduce(assigner: Assigner, op: Op) -> None:
+    _along(assigner, op)
+    sliced = assigner.accesses[op].without(op.attribute("axis")).compact()
+    assigner.settle(op.results, sliced)
+
+
+def _gather(assigner: Assigner, op: Op) -> None:
+    assigner.settle(op.results, assigner.of(op.operands[1]))
+
+
+def _fresh(assigner: Assigner, op: Op) -> None:
+    """In the default layout of each result."""
+    for value in op.results:
+        assigner.settle([value], assigner.default(value.ty))
+
+
+def _map(assigner: Assigner, op: Op) -> None:
+    homes = [h for h in map(assigner.home, op.operands) if h is not None]
+    shape = padded(shape_of(op.types[0]))
+    same = next((h for h in homes if h.shape == shape), assigner.default(op.types[0]))
+    assigner.settle(op.results, same)
+    assigner.region(op.regions[0])
+
+
+def _loop(assigner: Assigner, op: Op) -> None:
+    """What is carried stays where the body leaves it, or where it comes from."""
+    first = 3 if op.name == "for" else 0
+    carried = [region.params[1 if first else 0 :] for region in op.regions]
+    homes = [assigner.home(operand) for operand in op.operands[first:]]
+    for _ in range(3):
+        for params in carried:
+            for param, home in zip(params, homes):
+                assigner.settle([param], home)
+        for region in op.regions:
+            assigner.region(region)
+        left = [assigner.home(result) for result in op.regions[-1].results]
+        merged = [home or other for home, other in zip(homes, left)]
+        if merged == homes:
+            break
+        homes = merged
+    homes = [
+        home or assigner.carried(param) for home, param in zip(homes, carried[0])
+    ]
+    for params in carried:
+        for param, home in zip(params, homes):
+            assigner.settle([param], home)
+    for region in op.regions:
+        assigner.region(region)
+    for result, home in zip(op.results, homes):
+        assigner.settle([result], home)
+
+
+def _if(assigner: Assigner, op: Op) -> None:
+    for region in op.regions:
+        assigner.region(region)
+    for value in op.results:
+        sides = [assigner.home(region.results[value.index]) for region in op.regions]
+        assigner.settle([value], next((s for s in sides if s), assigner.default(value.ty)))
+
+
+ANCHORS: dict[str, Callable[[Assigner, Op], None]] = {
+    "load": _load,
+    "store": _store,
+    "atomic": _load,
+    "atomic_cas": _load,
+    "reduce": _reduce,
+    "scan": _along,
+    "sort": _along,
+    "histogram": _fresh,
+    "dot": _fresh,
+    "gather": _gather,
+    "slice": _fresh,
+    "map": _map,
+    "for": _loop,
+    "while": _loop,
+    "if": _if,
+}
+"""Ops that choose a layout."""
+
+
+def _transposed(assigner: Assigner, op: Op) -> Layout | None:
+    home = assigner.home(op.operands[0])
+    return None if home is None else home.transpose(op.attribute("order"))
+
+
+def _reshaped(assigner: Assigner, op: Op) -> Layout | None:
+    home = assigner.home(op.operands[0])
+    return None if home is None else home.reshape(padded(shape_of(op.types[0])))
+
+
+def _joined(assigner: Assigner, op: Op) -> Layout | None:
+    home = assigner.home(op.operands[0]) or assigner.home(op.operands[1])
+    return None if home is None else doubled(home, (*home.shape, 2))
+
+
+def _split(assigner: Assigner, op: Op) -> Layout | None:
+    home = assigner.home(op.operands[0])
+    return None if home is None else home.without(len(home.shape) - 1).compact()
+
+
+def _concatenated(assigner: Assigner, op: Op) -> Layout | None:
+    """With the highest bit of the axis in a register."""
+    home = assigner.home(op.operands[0]) or assigner.home(op.operands[1])
+    if home is None:
+        return None
+    wide = padded(shape_of(op.types[0]))
+    default = blocked(wide, assigner.warps)
+    return default if halved(default, op.attribute("axis")).shape == home.shape else None
+
+
+def _nowhere(assigner: Assigner, op: Op) -> Layout | None:
+    return None
+
+
+RELABEL: dict[str, Callable[[Assigner, Op], Layout | None]] = {
+    "trans": _transposed,
+    "reshape": _reshaped,
+    "join": _joined,
+    "split": _split,
+    "cat": _concatenated,
+    "broadcast": _nowhere,
+}
+"""The home of a value that is another's under a new shape."""

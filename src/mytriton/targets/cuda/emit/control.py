@@ -1,0 +1,179 @@
+"""Control flow: `for`, `while` and `if` of C, with carried values in locals.
+
+A condition is a scalar, so all threads take the same way and barriers may stand anywhere. A carried
+value is one local (an array, where its layout has several registers), which the loop's end assigns
+and which is the loop's result.
+
+    %5 = for 0, n, 1, 0.0 : f32 (%0 i, %1 total) {     float v1 = 0.0f;
+        %2 = …                                         for (int v0 = 0; v0 < n; v0 += 1) {
+        %4 = add %1, %2 : f32                              float v4 = (v1 + v2);
+        yield %4                                           v1 = v4;
+    }                                                  }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ....ir.nodes import Const, Op, Operand, Param, Region
+from ....ir.types import element_of
+from ..spelling import local_type
+from .emitter import Emitter, Rule
+from .held import Address, Held
+from .linear import Register
+
+
+def declare(emitter: Emitter, params: Sequence[Param], initial: Sequence[Operand]) -> list[Held]:
+    """Puts the carried locals with their first values."""
+    carried = []
+    for param, value in zip(params, initial):
+        layout = emitter.home(param)
+        first = emitter.get(value, layout)
+        held = emitter.assign(param, layout, first.at)
+        emitter.define(param, held, layout)
+        carried.append(held)
+    return carried
+
+
+def update(
+    emitter: Emitter, carried: Sequence[Held], results: Sequence[Operand], params: Sequence[Param]
+) -> None:
+    """Assigns all at once: through temporaries where a later value reads an earlier name."""
+    sources = [(h, emitter.lookup(v, h.layout), p) for h, v, p in zip(carried, results, params)]
+    moves = [move for move in sources if _texts(move[1])(0) != move[0].at(0)]
+    written: set[str] = set()
+    clash = False
+    for held, value, _ in moves:
+        clash |= bool(written & value.reads)
+        written.add(held.name)
+    if clash:
+        named = []
+        for held, value, param in moves:
+            name = f"next{emitter.numbers[param]}"
+            next_ = emitter.array(name, local_type(param.ty), held.layout, _texts(value))
+            named.append((held, next_, param))
+        moves = [(held, next_, param) for held, next_, param in named]
+    for held, value, _ in moves:
+        text = _texts(value)
+        with emitter.registers(held.layout) as r:
+            emitter.put(f"{held.at(r)} = {text(r)};")
+
+
+def _texts(value: Held | Address) -> Callable[[Register], str]:
+    """The expression of each register; an address as a pointer."""
+    if isinstance(value, Address):
+        return lambda r: value.at(r).address
+    return value.at
+
+
+def finish(emitter: Emitter, op: Op, carried: Sequence[Held]) -> None:
+    """The locals are the op's results."""
+    for result, held in zip(op.results, carried):
+        emitter.define(result, held, held.layout)
+
+
+def for_loop(emitter: Emitter, op: Op) -> None:
+    (low, high, step, *initial), (region,) = op.operands, op.regions
+    index, *params = region.params
+    carried = declare(emitter, params, initial)
+    with _turn(emitter, for_head(emitter, index, low, high, step)):
+        if _is_wide(index, high, step):
+            emitter.put(f"{local_type(index.ty)} {emitter.local(index)} = i{emitter.numbers[index]};")
+        emitter.define(index, Held(emitter.local(index), emitter.scalar))
+        emitter.body(region)
+        if emitter.order.again([region]):
+            emitter.barrier()
+        update(emitter, carried, region.results, params)
+    finish(emitter, op, carried)
+
+
+def _turn(emitter: Emitter, head: str) -> _Turn:
+    return _Turn(emitter, head)
+
+
+class _Turn:
+    """The block of a loop's body: it may be entered while others still read shared memory."""
+
+    def __init__(self, emitter: Emitter, head: str) -> None:
+        self.emitter = emitter
+        self.block = emitter.printer.block(head)
+        self.scope = emitter.scope()
+
+    def __enter__(self) -> None:
+        self.block.__enter__()
+        self.scope.__enter__()
+        self.emitter.scratch.busy = True
+
+    def __exit__(self, *error: object) -> None:
+        self.scope.__exit__(None, None, None)
+        self.block.__exit__(None, None, None)
+        self.emitter.scratch.busy = True
+
+
+def for_head(emitter: Emitter, index: Param, low: Operand, high: Operand, step: Operand) -> str:
+    """The head of the loop; the sign of the step says which way it runs."""
+    start, end, stride = (emitter.get(o, emitter.scalar).name for o in (low, high, step))
+    if _is_wide(index, high, step):
+        counter, ty = f"i{emitter.numbers[index]}", "long long"
+    else:
+        counter, ty = emitter.local(index, emitter.scalar), local_type(index.ty)
+    if isinstance(step, Const):
+        test = f"{counter} {'<' if step.value > 0 else '>'} {end}"
+    else:
+        test = f"({stride} > 0 ? {counter} < {end} : {counter} > {end})"
+    return f"for ({ty} {counter} = {start}; {test}; {counter} += {stride})"
+
+
+def _is_wide(index: Param, high: Operand, step: Operand) -> bool:
+    """Whether the counter may pass the end of its own type when it passes the loop's end."""
+    element = element_of(index.ty)
+    if element.bits == 64 or (isinstance(step, Const) and step.value in (1, -1)):
+        return False
+    if isinstance(step, Const) and isinstance(high, Const):
+        last = high.value + step.value
+        return not element.min_int <= last <= element.max_int
+    return True
+
+
+def while_loop(emitter: Emitter, op: Op) -> None:
+    test, region = op.regions
+    carried = declare(emitter, test.params, op.operands)
+    with _turn(emitter, "while (true)"):
+        for param, held in zip(region.params, carried):
+            emitter.define(param, held, held.layout)
+        emitter.body(test)
+        emitter.put(f"if (!{emitter.get(test.results[0], emitter.scalar).name}) break;")
+        emitter.body(region)
+        if emitter.order.again(op.regions):
+            emitter.barrier()
+        update(emitter, carried, region.results, test.params)
+    finish(emitter, op, carried)
+
+
+def if_else(emitter: Emitter, op: Op) -> None:
+    then, other = op.regions
+    results = [emitter.declare(result, emitter.home(result)) for result in op.results]
+    pending, busy = emitter.order.pending, emitter.scratch.busy
+    has_else = len(other.ops) > 1 or bool(op.results)
+    condition = emitter.get(op.operands[0], emitter.scalar).name
+    with emitter.printer.block(f"if ({condition})", close=not has_else), emitter.scope():
+        _branch(emitter, results, then)
+    after, emitter.order.pending = emitter.order.pending, pending
+    later, emitter.scratch.busy = emitter.scratch.busy, busy
+    if has_else:
+        with emitter.printer.block("} else"), emitter.scope():
+            _branch(emitter, results, other)
+    emitter.order.pending = tuple(dict.fromkeys((*after, *emitter.order.pending)))
+    emitter.scratch.busy = later or emitter.scratch.busy
+    finish(emitter, op, results)
+
+
+def _branch(emitter: Emitter, results: Sequence[Held], region: Region) -> None:
+    emitter.body(region)
+    values = [emitter.get(v, held.layout) for held, v in zip(results, region.results)]
+    for held, value in zip(results, values):
+        with emitter.registers(held.layout) as r:
+            emitter.put(f"{held.at(r)} = {value.at(r)};")
+
+
+RULES: dict[str, Rule] = {"for": for_loop, "while": while_loop, "if": if_else}
