@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import os
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -103,7 +104,20 @@ def cuda_texts_compile(request: pytest.FixtureRequest) -> Iterator[None]:
     if not nvrtc.available():
         for text in {source.text for source in made}:
             for architecture in ("sm_80", "sm_90a"):
-                nvrtc.compile_nvrtc(text, architecture)
+                compile_once(text, architecture)
+
+
+def compile_once(text: str, architecture: str) -> None:
+    """Compiles a text by NVRTC, unless an earlier run has; what it took is remembered on disk."""
+    from mytriton.targets.cuda.launch import nvrtc
+    from mytriton.targets.disk import cache_folder
+
+    key = hashlib.sha256(f"{nvrtc.version()}\0{architecture}\0{text}".encode()).hexdigest()
+    taken = cache_folder() / "nvrtc_took" / key
+    if not taken.exists():
+        nvrtc.compile_nvrtc(text, architecture)
+        taken.parent.mkdir(parents=True, exist_ok=True)
+        taken.touch()
 
 
 @cache

@@ -215,8 +215,8 @@ def test_launch_options() -> None:
     out = np.zeros(1, np.float32)
     store_kernel[(1,)](out, 1.0, num_warps=4, num_stages=2, num_ctas=1, target="cpu")
     assert out[0] == 1
-    with pytest.raises(CompileError, match="num_warps= selects the tiled CUDA lowering"):
-        store_kernel[(1,)](out, 1.0, num_warps=4)
+    launched = store_kernel[(1,)](out, 1.0, num_warps=8)
+    assert launched.threads_per_block == 256
 
 
 def test_parameters_may_have_the_names_of_options() -> None:

@@ -15,7 +15,8 @@ from mytriton.ir.parse import parse
 from mytriton.ir.types import BY_IR_NAME, Element, PointerType
 from mytriton.passes.pipeline import optimize
 from mytriton.targets import interpret
-from mytriton.targets.cuda import CudaSource, generate, nvrtc, sim
+from mytriton.targets.cuda import CudaSource, generate, sim
+from mytriton.targets.cuda.launch import nvrtc
 
 from .memory import arguments_of, copies
 

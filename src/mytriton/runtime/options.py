@@ -197,11 +197,19 @@ def check_options(options: Mapping[str, Any], target: str | None) -> None:
             raise CompileValueError(f"{name}={value!r}{where}: {reason}")
 
 
-def compile_options(options: Mapping[str, Any], debug: bool, target: str | None) -> CompileOptions:
-    """What the options ask of code generation. `num_warps` matters to CUDA only: launches elsewhere
-    share their compilations whatever it is."""
-    warps = options.get("num_warps") if target in (None, "cuda") else None
-    return CompileOptions(bool(options.get("debug", debug)), warps)
+def compile_options(
+    options: Mapping[str, Any],
+    debug: bool,
+    target: str | None,
+    fixed: frozenset[str] = frozenset(),
+) -> CompileOptions:
+    """What the options ask of code generation. `num_warps` and `num_stages` matter to CUDA only:
+    launches elsewhere share their compilations whatever they are."""
+    checks = bool(options.get("debug", debug))
+    if target not in (None, "cuda", "cudasim"):
+        return CompileOptions(checks)
+    stages = options.get("num_stages")
+    return CompileOptions(checks, options.get("num_warps"), 3 if stages is None else stages, fixed)
 
 
 def options_table() -> str:

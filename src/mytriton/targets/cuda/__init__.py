@@ -17,21 +17,22 @@ from .generate import Options, generate
 from .launch.driver import launch
 from .launch.nvrtc import Compiled, NvrtcError, compile_nvrtc
 from .source import CudaSource, Parameter
+from .specialise import Variants
 
 
 @dataclass(frozen=True)
 class OnGPU:
     """A CUDA text that runs on a GPU."""
 
-    source: CudaSource
+    variants: Variants
 
     def launch(self, grid: Grid, arguments: Sequence[Argument]) -> None:
-        launch(self.source, grid, arguments)
+        launch(self.variants.of(grid, arguments), grid, arguments)
 
 
 def compile(source: CudaSource, options: CompileOptions) -> OnGPU:
     """The executable of a CUDA text; NVRTC compiles it at the first launch, for the device."""
-    return OnGPU(source)
+    return OnGPU(Variants(source, options.overlap, options.fixed))
 
 
 __all__ = [

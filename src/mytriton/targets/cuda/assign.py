@@ -1,9 +1,9 @@
 """Chooses a home for each value of the tiled lowering: the layout in which it is computed.
 
-Accesses to memory choose theirs by how addresses run (neighbouring lanes at neighbouring addresses,
-up to 16 bytes a thread), products by their instruction; what is computed from them stays where it
-is. Index arithmetic (ranges, constants, scalars, and what is computed from these alone) has no home:
-it is made again in each layout that needs it, which costs less than moving it.
+Accesses to memory choose theirs by how addresses run (neighbouring lanes at neighbouring
+addresses, up to 16 bytes a thread), products by their instruction; what is computed from them stays
+where it is. Index arithmetic (ranges, constants, scalars, and what is computed from these alone)
+has no home: it is made again in each layout that needs it, which costs less than moving it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from ...ir.nodes import Const, Function, Op, Operand, Param, Region, Value
 from ...ir.types import PointerType, Type, VectorType, element_of, shape_of
-from ...layouts.linear import Layout, padded
+from ...layouts.linear import Layout, padded, ravel
 from ...layouts.shapes import blocked
 from ...passes.facts import Facts, Table, facts
 from .emit.distribution import Distribution
@@ -32,7 +32,7 @@ def tiled(function: Function, warps: int, given: Mapping[str, Facts] | None = No
     assigner.region(function.body)
     homes = {value: layout for value, layout in assigner.homes.items() if layout is not None}
     return Distribution(
-        32 * warps, False, homes, assigner.accesses, frozenset(assigner.ruled)
+        32 * warps, False, homes, assigner.accesses, assigner.vectors, frozenset(assigner.ruled)
     )
 
 
@@ -45,6 +45,7 @@ class Assigner:
     homes: dict[Value | Param, Layout | None] = field(default_factory=dict)
     costs: dict[Value | Param, int] = field(default_factory=dict)
     accesses: dict[Op, Layout] = field(default_factory=dict)
+    vectors: dict[Op, int] = field(default_factory=dict)
     ruled: set[Op] = field(default_factory=set)
 
     def region(self, region: Region) -> None:
@@ -107,9 +108,7 @@ class Assigner:
         """About how many instructions an element takes to be made from scratch."""
         row = op.row.element
         own = 1 if row is None else row.cost
-        return own + sum(
-            self.costs.get(v, 0) for v in op.operands if isinstance(v, (Value, Param))
-        )
+        return own + sum(self.costs.get(v, 0) for v in op.operands if isinstance(v, (Value, Param)))
 
     def carried(self, param: Param) -> Layout | None:
         """The home of a carried value that comes from index arithmetic and stays so."""
@@ -126,6 +125,31 @@ class Assigner:
         pointer = op.operands[0]
         assert pointer is not None
         return self.home(pointer) or self.coalesced(pointer)
+
+    def vector(self, op: Op, layout: Layout, mask: Operand) -> int:
+        """How many registers one access can move: neighbours in memory, aligned as a whole, under
+        one mask."""
+        pointer = op.operands[0]
+        assert pointer is not None
+        element, shape = element_of(pointer.ty), shape_of(pointer.ty)
+        if not shape or not isinstance(element, PointerType):
+            return 1
+        known, size = self.facts.of(pointer), element.element.itemsize
+        best = 1
+        for axis, run in enumerate(known.contiguous):
+            most = min(run & -run, known.multiple[axis] // size, VECTOR_BYTES // size)
+            if mask is not None:
+                most = min(most, self.constancy(mask, axis, shape))
+            best = max(best, min(most, _consecutive(layout, axis)))
+        return best
+
+    def constancy(self, mask: Value | Param | Const, axis: int, shape: tuple[int, ...]) -> int:
+        """How many neighbours along an axis a mask is the same for, from multiples of that on."""
+        given = shape_of(mask.ty)
+        if not given or given[axis] == 1:
+            return shape[axis] & -shape[axis]
+        known = self.facts.of(mask).constant[axis]
+        return known & -known
 
     def coalesced(self, pointer: Value | Param | Const) -> Layout:
         """Neighbouring elements of the axis along which addresses are contiguous go to a thread's
@@ -146,6 +170,18 @@ class Assigner:
         return blocked(whole, self.warps, vector, axes)
 
 
+def _consecutive(layout: Layout, axis: int) -> int:
+    """How many registers, from each multiple of that on, are neighbours along an axis."""
+    count = 1
+    place = [0] * len(layout.shape)
+    for base in layout.register:
+        place[axis] = count
+        if base != ravel(place, layout.shape) or count >= layout.shape[axis]:
+            break
+        count *= 2
+    return count
+
+
 def _product(shape: Sequence[int]) -> int:
     size = 1
     for extent in shape:
@@ -159,11 +195,18 @@ def _product(shape: Sequence[int]) -> int:
 def _load(assigner: Assigner, op: Op) -> None:
     layout = assigner.access(op)
     assigner.accesses[op] = layout
+    assigner.vectors[op] = assigner.vector(op, layout, op.operands[1])
     assigner.settle(op.results, layout)
 
 
 def _store(assigner: Assigner, op: Op) -> None:
-    assigner.accesses[op] = assigner.access(op)
+    layout = assigner.accesses[op] = assigner.access(op)
+    assigner.vectors[op] = assigner.vector(op, layout, op.operands[2])
+
+
+def _atomic(assigner: Assigner, op: Op) -> None:
+    layout = assigner.accesses[op] = assigner.access(op)
+    assigner.settle(op.results, layout)
 
 
 def _along(assigner: Assigner, op: Op) -> None:
@@ -213,9 +256,7 @@ def _loop(assigner: Assigner, op: Op) -> None:
         if merged == homes:
             break
         homes = merged
-    homes = [
-        home or assigner.carried(param) for home, param in zip(homes, carried[0])
-    ]
+    homes = [home or assigner.carried(param) for home, param in zip(homes, carried[0])]
     for params in carried:
         for param, home in zip(params, homes):
             assigner.settle([param], home)
@@ -236,8 +277,8 @@ def _if(assigner: Assigner, op: Op) -> None:
 ANCHORS: dict[str, Callable[[Assigner, Op], None]] = {
     "load": _load,
     "store": _store,
-    "atomic": _load,
-    "atomic_cas": _load,
+    "atomic": _atomic,
+    "atomic_cas": _atomic,
     "reduce": _reduce,
     "scan": _along,
     "sort": _along,

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...errors import CompileValueError
-from ...ir.nodes import Function
+from ...ir.nodes import Function, walk
+from ...ir.types import shape_of
+from ...passes.facts import Facts, unknown
 from .assign import tiled
 from .emit import emit
-from .emit.distribution import Distribution, lane_rule
-from .emit.options import Options
+from .emit.distribution import MOVING, Distribution, lane_rule
+from .options import Options
 from .source import CudaSource
 
-__all__ = ["Options", "generate"]
+__all__ = ["Options", "generate", "is_tiled"]
 
+DEFAULT = Options()
 WARPS = 4
 """The warps of a program where the launch does not say."""
 
 
-def generate(function: Function, options: Options = Options(), **changed: object) -> CudaSource:
+def generate(function: Function, options: Options = DEFAULT, **changed: object) -> CudaSource:
     """The kernel as CUDA C++; keywords replace fields of the options.
 
     Raises CompileValueError, at the op's kernel line, for what cannot be lowered.
@@ -30,9 +32,28 @@ def generate(function: Function, options: Options = Options(), **changed: object
 def distribution(function: Function, options: Options) -> Distribution:
     """How the function's blocks are spread over threads: tiled where `num_warps` is given, or where
     the lane rule is not defined."""
-    if options.num_warps is None:
-        try:
-            return lane_rule(function)
-        except CompileValueError:
-            pass
-    return tiled(function, options.num_warps or WARPS)
+    if not is_tiled(function, options):
+        return lane_rule(function)
+    return tiled(function, options.num_warps or WARPS, known(function, options))
+
+
+def is_tiled(function: Function, options: Options) -> bool:
+    """Whether the function is lowered over warps: where `num_warps` is given, and where blocks have
+    two axes or values move between lanes, which the lane rule has no words for."""
+    if options.num_warps is not None:
+        return True
+    ops = list(walk(function.body))
+    wide = any(len(shape_of(ty)) > 1 for op in ops for ty in op.types)
+    return wide or any(op.name in MOVING for op in ops)
+
+
+def known(function: Function, options: Options) -> dict[str, Facts]:
+    """What the specialised arguments are known to be."""
+    facts = {}
+    for param in function.params:
+        fact = unknown(param.ty)
+        if param.name in options.aligned:
+            facts[param.name] = replace(fact, multiple=(16,))
+        if param.name in options.ones:
+            facts[param.name] = replace(fact, low=1, high=1)
+    return facts

@@ -514,3 +514,28 @@ __device__ inline float multiply_add_bf16x6(float a, float b, float c) {
     float small = fmaf(a1, b0, a0 * b1) + fmaf(a1, b1, fmaf(a2, b0, a0 * b2));
     return fmaf(a0, b0, c + (isinf(a0) || isinf(b0) ? 0.0f : small));
 }
+
+// --- vector
+// Neighbouring elements of memory that are moved by one access.
+template <typename T, int N> struct alignas(sizeof(T) * N) vector {
+    T at[N];
+};
+
+// --- load_vector
+// Reads N neighbours at once, from an address that is a multiple of their size.
+template <int N, typename Local, typename T>
+__device__ inline void load_vector(Local* to, const T* from) {
+    vector<T, N> several = *(const vector<T, N>*)from;
+#pragma unroll
+    for (int i = 0; i < N; i++) to[i] = (Local)several.at[i];
+}
+
+// --- store_vector
+// Writes N neighbours at once, to an address that is a multiple of their size.
+template <int N, typename Local, typename T>
+__device__ inline void store_vector(T* to, const Local* from) {
+    vector<T, N> several;
+#pragma unroll
+    for (int i = 0; i < N; i++) several.at[i] = (T)from[i];
+    *(vector<T, N>*)to = several;
+}

@@ -15,11 +15,11 @@ from collections.abc import Sequence
 
 from ...ir.ops import Row
 from ...ir.types import BOOL, ScalarType
+from .emit.pointwise import cast_text, elementwise_text
 from .emit.text import from_memory, rounded
 from .prelude import host_text
 from .sim import HOST
 from .spelling import local_type, memory_type
-from .emit.pointwise import cast_text, elementwise_text
 
 LETTERS = ("x", "y", "z")
 

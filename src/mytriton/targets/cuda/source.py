@@ -6,14 +6,16 @@ same kernel for the host; nothing that decides what the kernel does is kept besi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
+from ...ir.nodes import Function
 from ...ir.numeric import Array, canonical, held_dtype
 from ...ir.types import PointerType, Type, element_of
 from ..memory import Argument, Buffer
+from .options import Options
 from .prelude import device_text, needed
 
 
@@ -49,6 +51,10 @@ class CudaSource:
     threads_per_block: int
     shared_bytes: int = 0
     """Dynamic shared memory, which a launch must ask for."""
+    tiled: bool = False
+    function: Function | None = field(default=None, compare=False, repr=False)
+    options: Options = field(default=Options(), compare=False)
+    """What it was printed from, so that it can be printed again for other arguments."""
 
     @cached_property
     def prelude(self) -> tuple[str, ...]:

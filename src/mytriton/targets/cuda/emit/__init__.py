@@ -1,5 +1,5 @@
-"""From a function and a distribution over threads to CUDA C++ text: a printer, values in layouts, and
-a rule per op."""
+"""From a function and its distribution over threads to CUDA C++ text: a printer, values in layouts,
+and a rule per op."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..source import CudaSource
 from . import combine, control, dot, memory, pointwise, report, shapes, sorting
 from .distribution import Distribution
 from .emitter import Emitter, Rules
-from .options import Options
+from ..options import Options
 
 RULES = Rules(
     remake={**pointwise.REMAKE, **shapes.REMAKE},

@@ -142,9 +142,7 @@ class Combination:
                 self.emitter.put(f"int r = {index};")
                 yield "r"
 
-    def remote(
-        self, arrays: Sequence[Held], bit: Bit, all_registers: bool = False
-    ) -> list[Held]:
+    def remote(self, arrays: Sequence[Held], bit: Bit, all_registers: bool = False) -> list[Held]:
         """The partners of all registers where the bit is one of a warp's number; else nothing."""
         if bit.in_registers or bit.in_lanes:
             return []
@@ -349,13 +347,24 @@ def _scan_threads(
         flags = work.right_exists(bit, r) if reverse else []
         right = f"{emitter.thread} & {1 << (bit.thread or 0)}"
         with emitter.printer.block(f"if ({f'!({right})' if reverse else right})", close=False):
-            with emitter.guarded(flags):
-                work.apply(own, other, own)
-                work.apply(total, other, total)
+            _both(work, flags, own, total, other)
         with emitter.printer.block("} else"):
             with emitter.guarded(flags):
                 work.apply(total, total, other)
             _take_over(work, flags, "", total, other)
+
+
+def _both(
+    work: Combination,
+    flags: Sequence[str],
+    own: Sequence[str],
+    total: Sequence[str],
+    other: Sequence[str],
+) -> None:
+    """The later half of a pair of groups takes in the total of the earlier one."""
+    with work.emitter.guarded(flags):
+        work.apply(own, other, own)
+        work.apply(total, other, total)
 
 
 RULES: dict[str, Rule] = {"reduce": reduce, "scan": scan}

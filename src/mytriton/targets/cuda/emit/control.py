@@ -78,7 +78,9 @@ def for_loop(emitter: Emitter, op: Op) -> None:
     carried = declare(emitter, params, initial)
     with _turn(emitter, for_head(emitter, index, low, high, step)):
         if _is_wide(index, high, step):
-            emitter.put(f"{local_type(index.ty)} {emitter.local(index)} = i{emitter.numbers[index]};")
+            emitter.put(
+                f"{local_type(index.ty)} {emitter.local(index)} = i{emitter.numbers[index]};"
+            )
         emitter.define(index, Held(emitter.local(index), emitter.scalar))
         emitter.body(region)
         if emitter.order.again([region]):

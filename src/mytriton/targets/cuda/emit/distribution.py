@@ -29,6 +29,8 @@ class Distribution:
     homes: Mapping[Value | Param, Layout] = field(default_factory=dict)
     accesses: Mapping[Op, Layout] = field(default_factory=dict)
     """The layout in which each access to memory is made."""
+    vectors: Mapping[Op, int] = field(default_factory=dict)
+    """How many neighbouring registers one access moves, where that is more than one."""
     ruled: frozenset[Op] = frozenset()
     """Ops that are printed by their rule although they can be remade: a reshape that moves data."""
 
@@ -54,7 +56,6 @@ class Distribution:
         return scalar(self.width // 32)
 
 
-
 def lane_rule(function: Function) -> Distribution:
     """The distribution with one register a thread. Raises CompileValueError where there are two
     widths, or where an op moves values between lanes."""
@@ -68,7 +69,19 @@ def lane_rule(function: Function) -> Distribution:
 
 
 MOVING = frozenset(
-    "trans join split cat gather slice reduce scan sort histogram dot".split(),
+    [
+        "cat",
+        "dot",
+        "gather",
+        "histogram",
+        "join",
+        "reduce",
+        "scan",
+        "slice",
+        "sort",
+        "split",
+        "trans",
+    ]
 )
 """Ops whose result in one lane is made of other lanes' operands."""
 

@@ -101,7 +101,9 @@ def _product(op: Op, element: Element, target: Element, a: str, b: str, total: s
         return f"fma{'' if wide else 'f'}({a}, {b}, {total})"
     unsigned = "unsigned long long" if target.bits == 64 else "unsigned int"
     c_type = local_type(target)
-    return f"({c_type})(({unsigned}){total} + ({unsigned})({c_type}){a} * ({unsigned})({c_type}){b})"
+    return (
+        f"({c_type})(({unsigned}){total} + ({unsigned})({c_type}){a} * ({unsigned})({c_type}){b})"
+    )
 
 
 RULES: dict[str, Rule] = {"dot": dot}

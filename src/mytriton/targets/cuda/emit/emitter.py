@@ -28,8 +28,9 @@ from ..source import CudaSource, Parameter
 from ..spelling import legal_name, literal, local_type, zero
 from .distribution import Distribution
 from .held import Address, Held
-from .linear import Register, image, joined
-from .options import Options
+from .linear import Register, are_apart, image, joined
+from .numbering import numbering
+from ..options import Options
 from .order import Order
 from .printer import Printer
 from .scratch import Scratch
@@ -75,7 +76,7 @@ class Emitter:
         self.where: Where = ()
         self.scratch = Scratch(self)
         self.used = _used(function.body)
-        self.numbering = numbering(function.body)
+        self.numbering = frozenset() if options.wraps else numbering(function.body)
 
     @property
     def scalar(self) -> Layout:
@@ -91,8 +92,16 @@ class Emitter:
         signature = ", ".join(f"{p.c_type} {p.name}" for p in self.parameters)
         head = ['extern "C" __global__', f"void {self._bounds()}{self.name}({signature}) {{"]
         text = "\n".join([*head, *lines, "}"])
-        threads, shared = self.distribution.threads, self.scratch.dynamic
-        return CudaSource(self.name, text, self.parameters, threads, shared)
+        return CudaSource(
+            self.name,
+            text,
+            self.parameters,
+            self.distribution.threads,
+            self.scratch.dynamic,
+            not self.distribution.lane_rule,
+            self.function,
+            self.options,
+        )
 
     def _bounds(self) -> str:
         """The launch bounds of the tiled lowering, by which registers are allotted."""
@@ -164,7 +173,9 @@ class Emitter:
         with self.printer.headed(self.heading(value.op)):
             return self.table.remake[value.op.name](self, value, wanted)
 
-    def converted(self, held: Held | Address, target: Layout, value: Value | Param) -> Held | Address:
+    def converted(
+        self, held: Held | Address, target: Layout, value: Value | Param
+    ) -> Held | Address:
         """The same value in another layout: seen so, shuffled, or through shared memory."""
         if isinstance(held, Address):
             parts = [_seen(part, target) for part in held.parts]
@@ -194,12 +205,12 @@ class Emitter:
     # -- registers
 
     @contextmanager
-    def registers(self, layout: Layout, variable: str = "r") -> Iterator[Register]:
-        """What is put inside happens for each register of a layout."""
-        if layout.registers == 1:
+    def registers(self, layout: Layout, step: int = 1) -> Iterator[Register]:
+        """What is put inside happens for each register of a layout, or for each `step`-th."""
+        if layout.registers == step:
             yield 0
         else:
-            with self.printer.loop(layout.registers, variable) as r:
+            with self.printer.loop(layout.registers, "r", step) as r:
                 yield r
 
     def local(self, value: Value | Param, layout: Layout | None = None) -> str:
@@ -262,12 +273,14 @@ class Emitter:
         """The row-major index, in the padded shape, of a register's element."""
         if self.distribution.lane_rule:
             return self.thread
-        return joined([image(self.thread, layout.thread), image(r, layout.register)])
+        apart = are_apart(layout.bases)
+        return joined([image(self.thread, layout.thread), image(r, layout.register)], apart)
 
     def coordinate(self, layout: Layout, axis: int, r: Register) -> str:
         """The coordinate along an axis of a register's element."""
         registers, threads = layout.along(axis)
-        return joined([image(self.thread, threads), image(r, registers)])
+        apart = are_apart((*threads, *registers))
+        return joined([image(self.thread, threads), image(r, registers)], apart)
 
     def valid(self, shape: Shape, layout: Layout, r: Register) -> list[str]:
         """Conditions by which a register's element is inside the shape, not in its padding."""
@@ -356,18 +369,6 @@ def _used(region: Region) -> frozenset[Value]:
     return frozenset(
         operand for op in walk(region) for operand in op.operands if isinstance(operand, Value)
     )
-
-
-def numbering(region: Region) -> frozenset[Operand]:
-    """The values made of program ids, ranges and constants by +, - and *."""
-    found: set[Operand] = set()
-    for op in walk(region):
-        inside = all(isinstance(operand, Const) or operand in found for operand in op.operands)
-        if op.name in ("program_id", "num_programs", "arange") or (
-            op.name in ("add", "sub", "mul") and inside
-        ):
-            found.update(op.results)
-    return frozenset(found)
 
 
 def _seen(held: Held, target: Layout) -> Held | None:

@@ -1,8 +1,9 @@
-"""C text of linear maps over F2: the part of an index that a thread's or register's number makes."""
+"""C text of linear maps over F2: what a thread's or a register's number makes of an index."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from ....layouts.linear import combine
 
@@ -15,7 +16,7 @@ def image(variable: Register, bases: Sequence[int]) -> str:
 
     Bits that move by the same distance are one mask and one shift:
 
-        image("t", (4, 8, 0, 1))    ((t & 3) << 2) ^ (t >> 3)
+        image("t", (4, 8, 0, 1))    ((t & 3) << 2) | (t >> 3)
     """
     if isinstance(variable, int):
         return str(combine(bases, variable))
@@ -28,7 +29,7 @@ def image(variable: Register, bases: Sequence[int]) -> str:
         elif base:
             sums.append(f"({variable} >> {bit} & 1) * {base}")
     terms = [_moved(variable, shift, mask, len(bases)) for shift, mask in runs.items()]
-    return joined([*terms, *sums])
+    return joined([*terms, *sums], are_apart(bases))
 
 
 def _moved(variable: str, shift: int, mask: int, bits: int) -> str:
@@ -43,12 +44,18 @@ def _moved(variable: str, shift: int, mask: int, bits: int) -> str:
     return f"{text} << {shift}" if shift else text.removeprefix("(").removesuffix(")")
 
 
-def joined(terms: Sequence[str]) -> str:
-    """The exclusive or of terms; those that are 0 say nothing."""
+def are_apart(bases: Sequence[int]) -> bool:
+    """Whether no two bases have a bit in common, so that their sums are those of ints too."""
+    return sum(bases) == reduce(int.__or__, bases, 0)
+
+
+def joined(terms: Sequence[str], apart: bool) -> str:
+    """The exclusive or of terms, which is the inclusive one where their bits are apart; those that
+    are 0 say nothing."""
     real = [term for term in terms if term != "0"]
     if len(real) < 2:
         return real[0] if real else "0"
-    return " ^ ".join(f"({term})" if " " in term else term for term in real)
+    return (" | " if apart else " ^ ").join(f"({t})" if " " in t else t for t in real)
 
 
 def enclosed(text: str) -> str:

@@ -62,10 +62,58 @@ def load(emitter: Emitter, op: Op) -> None:
             return text
         return f"({' && '.join(conditions) or 'true'} ? {text} : {default})"
 
-    if volatile and layout.is_uniform and layout.registers == 1:
+    vector = 1 if volatile else emitter.distribution.vectors.get(op, 1)
+    if vector > 1:
+        held = load_vectors(emitter, op, layout, vector, address, masks, others)
+        emitter.define(value, held, layout)
+    elif volatile and layout.is_uniform and layout.registers == 1:
         once(emitter, value, layout, compute(0))
     else:
         emitter.define(value, emitter.assign(value, layout, compute), layout)
+
+
+def load_vectors(
+    emitter: Emitter,
+    op: Op,
+    layout: Layout,
+    vector: int,
+    address: Address,
+    masks: Held | None,
+    others: Held | None,
+) -> Held:
+    """The load in accesses of several neighbours at once."""
+    value, element = op.results[0], pointee(op.operands[0])
+    name, c_type = emitter.local(value, layout), local_type(value.ty)
+    guarded = masks is not None or emitter.valid(shape_of(value.ty), layout, 0)
+    default = zero(element)
+    first = (lambda r: default if others is None else others.at(r)) if guarded else None
+    held = emitter.array(name, c_type, layout, first)
+    with emitter.registers(layout, vector) as r:
+        conditions = inside(emitter, op, layout, masks, r)
+        with emitter.guarded(conditions):
+            emitter.put(f"load_vector<{vector}>(&{held.at(r)}, {address.at(r).reference});")
+    return held
+
+
+def store_vectors(
+    emitter: Emitter,
+    op: Op,
+    layout: Layout,
+    vector: int,
+    address: Address,
+    held: Held,
+    masks: Held | None,
+) -> None:
+    """The store in accesses of several neighbours at once."""
+    if held != Held.array(held.name, layout):
+        value = op.operands[1]
+        assert value is not None
+        name = emitter.fresh("stored")
+        held = emitter.array(name, local_type(value.ty), layout, held.at)
+    with emitter.registers(layout, vector) as r:
+        conditions = [*emitter.owner(layout), *inside(emitter, op, layout, masks, r)]
+        with emitter.guarded(conditions):
+            emitter.put(f"store_vector<{vector}>({address.at(r).reference}, &{held.at(r)});")
 
 
 def store(emitter: Emitter, op: Op) -> None:
@@ -76,6 +124,10 @@ def store(emitter: Emitter, op: Op) -> None:
     address = emitter.address(pointer, layout)
     masks = None if mask is None else emitter.get(mask, layout)
     ordered(emitter, pointer, layout, writes=True)
+    vector = emitter.distribution.vectors.get(op, 1)
+    if vector > 1:
+        store_vectors(emitter, op, layout, vector, address, held, masks)
+        return
     with emitter.registers(layout) as r:
         conditions = [*emitter.owner(layout), *inside(emitter, op, layout, masks, r)]
         with emitter.guarded(conditions):
@@ -120,9 +172,7 @@ def atomic_cas(emitter: Emitter, op: Op) -> None:
     _atomic(emitter, op, "cas", op.operands[1:], None)
 
 
-def _atomic(
-    emitter: Emitter, op: Op, kind: str, values: Sequence[Operand], mask: Operand
-) -> None:
+def _atomic(emitter: Emitter, op: Op, kind: str, values: Sequence[Operand], mask: Operand) -> None:
     """The call, between the fences that `sem` asks for; that of a scalar by thread 0."""
     pointer, result = op.operands[0], op.results[0]
     layout = emitter.distribution.access(op)

@@ -94,9 +94,7 @@ class Order:
             self.clear()
         return due
 
-    def clash(
-        self, one: Access, other: Access, variant: Set[Value | Param] = frozenset()
-    ) -> bool:
+    def clash(self, one: Access, other: Access, variant: Set[Value | Param] = frozenset()) -> bool:
         """Whether the two may touch one element from two threads, and one of them writes."""
         if not (one.writes or other.writes):
             return False

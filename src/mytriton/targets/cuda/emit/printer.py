@@ -58,10 +58,11 @@ class Printer:
             self.put("}")
 
     @contextmanager
-    def loop(self, count: int, variable: str = "r") -> Iterator[str]:
+    def loop(self, count: int, variable: str = "r", step: int = 1) -> Iterator[str]:
         """An unrolled loop; a single short statement in it stands on the loop's own line."""
         self.put("#pragma unroll")
-        head = f"for (int {variable} = 0; {variable} < {count}; {variable}++)"
+        advance = f"{variable}++" if step == 1 else f"{variable} += {step}"
+        head = f"for (int {variable} = 0; {variable} < {count}; {advance})"
         self.put(f"{head} {{")
         start = len(self.lines)
         self.depth += 1

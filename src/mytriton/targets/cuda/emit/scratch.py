@@ -110,9 +110,7 @@ class Scratch:
         assert isinstance(plan, Shared), "what needs no move is seen, not converted"
         return self._shared(held, target, plan.swizzle, name, element)
 
-    def _shuffled(
-        self, held: Held, target: Layout, plan: Shuffle, name: str, c_type: str
-    ) -> Held:
+    def _shuffled(self, held: Held, target: Layout, plan: Shuffle, name: str, c_type: str) -> Held:
         bits = range(len(target.register))
         flip = [plan.flip[1 << bit] for bit in bits]
         source = held.permuted(target, Permute(plan.source))
@@ -122,7 +120,7 @@ class Scratch:
             moved = image(r, flip)
             if plan.lane == own:
                 return f"shuffle_xor({source.at(r)}, {moved})"
-            lane = joined([image(self.emitter.thread, plan.lane), moved])
+            lane = joined([image(self.emitter.thread, plan.lane), moved], apart=False)
             return f"shuffle({source.at(r)}, {lane})"
 
         return self.emitter.array(name, c_type, target, compute)

@@ -1,4 +1,4 @@
-"""Ops that rearrange elements: those that only rename them, and those that go through shared memory.
+"""Ops that rearrange elements: some only rename them, the others go through shared memory.
 
 Where each element stays in its thread, a change of shape is a change of layout and prints nothing:
 a transpose permutes the bits of an index, a reshape of powers of two keeps them, a split fixes the
@@ -207,7 +207,9 @@ def gather(emitter: Emitter, op: Op) -> None:
             stride //= extent
             here = enclosed(emitter.coordinate(layout, place, r))
             if place == axis:
-                here = f"(int)minimum<long long>(maximum<long long>({index.at(r)}, 0), {extent - 1})"
+                here = (
+                    f"(int)minimum<long long>(maximum<long long>({index.at(r)}, 0), {extent - 1})"
+                )
             terms.append(f"{here} * {stride}")
         return " + ".join(terms)
 

@@ -1,0 +1,1 @@
+"""Compiling a text by NVRTC and launching it through a driver."""

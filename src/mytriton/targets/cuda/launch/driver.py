@@ -16,8 +16,8 @@ from typing import Any
 
 from ....errors import CompileError, CompileValueError, OutOfResources
 from ...memory import Argument, Buffer
-from .nvrtc import OPTIONS
 from ..source import CudaSource
+from .nvrtc import OPTIONS
 
 GRID_LIMITS = (2**31 - 1, 65535, 65535)
 """The greatest grid extents of every CUDA device since compute capability 3.0."""

@@ -44,6 +44,13 @@ def available() -> str:
 
 
 @cache
+def version() -> tuple[int, int]:
+    """The version of NVRTC. Raises RuntimeError where there is none."""
+    _, major, minor = _nvrtc().nvrtcVersion()
+    return int(major), int(minor)
+
+
+@cache
 def _nvrtc() -> Any:
     """The bindings. Raises RuntimeError where there are none, with what to install."""
     try:

@@ -22,6 +22,7 @@ from ... import CompileOptions, Grid
 from ...memory import Argument
 from ..prelude import host_text
 from ..source import CudaSource
+from ..specialise import Variants
 from . import build
 
 HOST = (Path(__file__).parent / "host.h").read_text()
@@ -38,15 +39,15 @@ _lock = threading.Lock()
 class Simulated:
     """A CUDA text that runs on the host."""
 
-    source: CudaSource
+    variants: Variants
 
     def launch(self, grid: Grid, arguments: Sequence[Argument]) -> None:
-        run(self.source, grid, arguments)
+        run(self.variants.of(grid, arguments), grid, arguments)
 
 
 def compile(source: CudaSource, options: CompileOptions) -> Simulated:
     """The executable of a CUDA text; the host compiler sees it at the first launch."""
-    return Simulated(source)
+    return Simulated(Variants(source, options.overlap, options.fixed))
 
 
 def run(

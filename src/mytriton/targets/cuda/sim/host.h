@@ -278,6 +278,14 @@ inline const char* launch(void (*kernel)(void**), void** given, const unsigned i
     return failed ? message : nullptr;
 }
 
+inline void check_aligned(const void* address, size_t bytes) {
+    if ((size_t)address % bytes == 0) return;
+    char text[256];
+    snprintf(text, sizeof text, "a vector access of %zu bytes at %p, which is no multiple of that",
+             bytes, address);
+    stop(text);
+}
+
 template <typename To, typename From> inline To same_bits(From x) {
     To y;
     memcpy(&y, &x, sizeof y);

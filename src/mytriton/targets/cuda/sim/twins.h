@@ -45,3 +45,15 @@ template <typename T> inline T volatile_load(T* address) {
     cudasim::yield();
     return *address;
 }
+
+// --- load_vector
+template <int N, typename Local, typename T> inline void load_vector(Local* to, const T* from) {
+    cudasim::check_aligned(from, sizeof(T) * N);
+    for (int i = 0; i < N; i++) to[i] = (Local)from[i];
+}
+
+// --- store_vector
+template <int N, typename Local, typename T> inline void store_vector(T* to, const Local* from) {
+    cudasim::check_aligned(to, sizeof(T) * N);
+    for (int i = 0; i < N; i++) to[i] = (T)from[i];
+}
