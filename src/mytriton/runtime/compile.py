@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from ..errors import CompileError, CompileValueError, Where
+from ..errors import CompileValueError, Where
 from ..frontend.guards import Guards
 from ..frontend.signature import Constexpr
 from ..frontend.trace import traced
@@ -175,13 +175,13 @@ def _print_tree(trees: Any) -> str:
 def _cuda(compilation: Compilation) -> Any:
     from ..targets.cuda import generate
 
-    options = compilation.options
-    if options.num_warps is not None:
-        raise CompileError(
-            "num_warps= selects the tiled CUDA lowering, which does not exist yet; leave it out for"
-            " one thread a lane, or choose the target cpu"
-        )
-    return generate(compilation["ssa"], debug=options.debug)
+    asked = compilation.options
+    return generate(
+        compilation["ssa"],
+        debug=asked.debug,
+        num_warps=asked.num_warps,
+        num_stages=asked.num_stages,
+    )
 
 
 def _nvrtc(compilation: Compilation) -> Any:

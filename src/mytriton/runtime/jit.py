@@ -288,7 +288,8 @@ class JITFunction(KernelInterface):
         found = specialize(self.params, values)
         target = target_of(chosen, found.arrays)
         check_options(options, target)
-        asked = compile_options(options, self.debug, target)
+        fixed = frozenset(p.name for p in self.params if p.do_not_specialize)
+        asked = compile_options(options, self.debug, target, fixed)
         key = (asked, *found.key)
         compilation = self.compilations.get(key)
         if compilation is None or compilation.violated() is not None:

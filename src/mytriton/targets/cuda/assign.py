@@ -15,7 +15,7 @@ from ...ir.nodes import Const, Function, Op, Operand, Param, Region, Value
 from ...ir.types import PointerType, Type, VectorType, element_of, shape_of
 from ...layouts.linear import Layout, padded, ravel
 from ...layouts.shapes import blocked
-from ...passes.facts import Facts, Table, facts
+from ...passes.axis_info import AxisAnalysis, AxisInfo, axis_info
 from .emit.distribution import Distribution
 from .emit.shapes import doubled, halved, is_relabelling
 
@@ -26,9 +26,11 @@ MOVE_COST = 20
 VECTOR_BYTES = 16
 
 
-def tiled(function: Function, warps: int, given: Mapping[str, Facts] | None = None) -> Distribution:
+def tiled(
+    function: Function, warps: int, given: Mapping[str, AxisInfo] | None = None
+) -> Distribution:
     """The distribution over so many warps. `given`: what is known of parameters, by name."""
-    assigner = Assigner(warps, facts(function, given))
+    assigner = Assigner(warps, axis_info(function, given))
     assigner.region(function.body)
     homes = {value: layout for value, layout in assigner.homes.items() if layout is not None}
     return Distribution(
@@ -41,7 +43,7 @@ class Assigner:
     """One walk over a function. `homes` holds None for what is made again where it is needed."""
 
     warps: int
-    facts: Table
+    facts: AxisAnalysis
     homes: dict[Value | Param, Layout | None] = field(default_factory=dict)
     costs: dict[Value | Param, int] = field(default_factory=dict)
     accesses: dict[Op, Layout] = field(default_factory=dict)
@@ -136,8 +138,8 @@ class Assigner:
             return 1
         known, size = self.facts.of(pointer), element.element.itemsize
         best = 1
-        for axis, run in enumerate(known.contiguous):
-            most = min(run & -run, known.multiple[axis] // size, VECTOR_BYTES // size)
+        for axis, run in enumerate(known.contiguity):
+            most = min(run & -run, known.divisibility[axis] // size, VECTOR_BYTES // size)
             if mask is not None:
                 most = min(most, self.constancy(mask, axis, shape))
             best = max(best, min(most, _consecutive(layout, axis)))
@@ -148,7 +150,7 @@ class Assigner:
         given = shape_of(mask.ty)
         if not given or given[axis] == 1:
             return shape[axis] & -shape[axis]
-        known = self.facts.of(mask).constant[axis]
+        known = self.facts.of(mask).constancy[axis]
         return known & -known
 
     def coalesced(self, pointer: Value | Param | Const) -> Layout:
@@ -158,10 +160,10 @@ class Assigner:
         if not shape:
             return self.default(pointer.ty)
         element, known = element_of(pointer.ty), self.facts.of(pointer)
-        axes = sorted(range(len(shape)), key=lambda axis: (-known.contiguous[axis], -axis))
+        axes = sorted(range(len(shape)), key=lambda axis: (-known.contiguity[axis], -axis))
         size = element.element.itemsize if isinstance(element, PointerType) else element.itemsize
         fastest = axes[0]
-        run = min(known.contiguous[fastest], max(known.multiple[fastest] // size, 1))
+        run = min(known.contiguity[fastest], max(known.divisibility[fastest] // size, 1))
         whole = padded(shape)
         room = max(1, _product(whole) // (32 * self.warps))
         vector = 1

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ...ir.nodes import Function, walk
 from ...ir.types import shape_of
-from ...passes.facts import Facts, unknown
+from ...passes.axis_info import AxisInfo, divisible, equal_to
 from .assign import tiled
 from .emit import emit
 from .emit.distribution import MOVING, Distribution, lane_rule
@@ -47,13 +47,12 @@ def is_tiled(function: Function, options: Options) -> bool:
     return wide or any(op.name in MOVING for op in ops)
 
 
-def known(function: Function, options: Options) -> dict[str, Facts]:
+def known(function: Function, options: Options) -> dict[str, AxisInfo]:
     """What the specialised arguments are known to be."""
     facts = {}
     for param in function.params:
-        fact = unknown(param.ty)
         if param.name in options.aligned:
-            facts[param.name] = replace(fact, multiple=(16,))
+            facts[param.name] = divisible(param.ty, 16)
         if param.name in options.ones:
-            facts[param.name] = replace(fact, low=1, high=1)
+            facts[param.name] = equal_to(param.ty, 1)
     return facts

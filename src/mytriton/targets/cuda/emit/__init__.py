@@ -4,11 +4,11 @@ and a rule per op."""
 from __future__ import annotations
 
 from ....ir.nodes import Function
+from ..options import Options
 from ..source import CudaSource
 from . import combine, control, dot, memory, pointwise, report, shapes, sorting
 from .distribution import Distribution
 from .emitter import Emitter, Rules
-from ..options import Options
 
 RULES = Rules(
     remake={**pointwise.REMAKE, **shapes.REMAKE},

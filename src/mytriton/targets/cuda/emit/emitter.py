@@ -24,13 +24,13 @@ from ....ir.text import SSAPrinter
 from ....ir.types import element_of, shape_of
 from ....layouts.convert import Permute, convert
 from ....layouts.linear import Layout, Shape, padded
+from ..options import Options
 from ..source import CudaSource, Parameter
 from ..spelling import legal_name, literal, local_type, zero
 from .distribution import Distribution
 from .held import Address, Held
 from .linear import Register, are_apart, image, joined
 from .numbering import numbering
-from ..options import Options
 from .order import Order
 from .printer import Printer
 from .scratch import Scratch
