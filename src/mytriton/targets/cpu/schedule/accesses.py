@@ -12,6 +12,7 @@ from functools import cached_property
 from ....ir.effects import accesses_memory, must_see_memory
 from ....ir.nodes import Function, Op, Operand
 from ....ir.types import shape_of
+from ....passes.address_ranges import AddressRange, AddressRanges
 from ....passes.dependence import Dependence, MemoryEffect
 from ....passes.injectivity import LaneForms, injectivity
 from ..lowering import Lowerings
@@ -39,6 +40,7 @@ class Aliases:
         self.overlap = overlap
         self.lowerings = lowerings
         self.dependence = Dependence(function, overlap)
+        self._ranges = AddressRanges()
         self._found: dict[Op, Access | None] = {}
 
     @cached_property
@@ -55,8 +57,19 @@ class Aliases:
         return self._found[op]
 
     def must_follow(self, first: Access, second: Access) -> bool:
-        """Whether the later of two accesses of the program must not come before the first."""
-        return self.dependence.must_follow(first.effect, second.effect)
+        """Whether the later of two accesses of the program must not come before the first: by what
+        they do, unless they certainly touch different elements.
+        """
+        if not self.dependence.must_follow(first.effect, second.effect):
+            return False
+        if first.effect.synchronises or second.effect.synchronises:
+            return True
+        one, two = self.range_of(first), self.range_of(second)
+        return one is None or two is None or not one.apart(two)
+
+    def range_of(self, access: Access) -> AddressRange | None:
+        """The elements past a base that a single access touches."""
+        return self._ranges.of(access.pointer) if access.pointer is not None else None
 
     def same_place(self, one: Access | None, two: Access | None, shape: tuple[int, ...]) -> bool:
         """Whether two accesses of a loop over a shape touch one place at an index, and no index

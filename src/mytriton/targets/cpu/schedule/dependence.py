@@ -2,9 +2,9 @@
 
 The nodes are the ops that touch memory, show something or synchronise (what each does is for
 `passes.dependence` to say); data dependence is in the operands already. An edge leads from an op to
-a later one that must follow it. As in any such graph only the *last* write and the reads since then
-are linked to the next access, once for each location class (`lanes`): what came before is ordered
-through them, so there are as many edges as accesses, not as pairs of them.
+a later one that must follow it, once for each location class (a lane). An access that a later write
+is ordered after needs no further edges: whoever must follow it must follow that write too, and does
+so through it. So edges are about as many as accesses, not as pairs of them.
 
 An edge is `fusible` where both ops touch the same place at the same index and no index touches
 another's: then they may share a loop, which reads before it writes and writes in program order.
@@ -15,7 +15,7 @@ another's: then they may share a loop, which reads before it writes and writes i
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
@@ -41,15 +41,49 @@ class Edge:
     fusible: bool
 
 
+@dataclass(frozen=True, eq=False)
+class _Entry:
+    """An access of a lane, and the elements that it touches: low … high past some base and scalars
+    (`place`), or any.
+    """
+
+    op: Op
+    access: Access
+    writes: bool
+    place: Hashable = None
+    low: int = 0
+    high: int = 0
+
+
 @dataclass
 class _Lane:
-    """The accesses of one location class so far, as far as later ones must know of them."""
+    """The accesses of one location class that later ones must know of: those that no later write
+    is ordered after. Grouped by place, where an entry is found by the elements it touches.
+    """
 
-    write: tuple[Op, Access] | None = None
-    reads: list[tuple[Op, Access]] = field(default_factory=list)
-    positions: list[int] = field(default_factory=list)
-    writes: list[tuple[Op, Access]] = field(default_factory=list)
-    """All writes in program order, and where they stand."""
+    groups: dict[Hashable, list[_Entry]] = field(default_factory=dict)
+    longest: int = 0
+
+    def meeting(self, one: _Entry) -> list[_Entry]:
+        """The entries that may touch an element that this one touches."""
+        found: list[_Entry] = []
+        for place, entries in self.groups.items():
+            if place is None or place != one.place:
+                found += entries
+                continue
+            first = bisect_left(entries, one.low - self.longest, key=lambda entry: entry.low)
+            last = bisect_right(entries, one.high, key=lambda entry: entry.low)
+            found += [entry for entry in entries[first:last] if entry.high >= one.low]
+        return found
+
+    def add(self, one: _Entry, ordered: list[_Entry]) -> None:
+        """Adds an entry; after a write, those that it is ordered after need no edges any more."""
+        if one.writes and ordered:
+            gone = set(map(id, ordered))
+            for place in {entry.place for entry in ordered}:
+                self.groups[place] = [e for e in self.groups[place] if id(e) not in gone]
+        insort(self.groups.setdefault(one.place, []), one, key=lambda entry: entry.low)
+        self.longest = max(self.longest, one.high - one.low)
 
 
 class DependenceGraph:
@@ -62,11 +96,15 @@ class DependenceGraph:
         self.position = {op: number for number, op in enumerate(region.ops)}
         self.before: dict[Op, tuple[Edge, ...]] = {}
         """The edges that lead to an op."""
+        self.after: dict[Op, list[Op]] = {}
+        """Where the edges from an op lead."""
         self._lanes: dict[Hashable, _Lane] = {}
         for op in region.ops:
             access = aliases.of(op)
             if access is not None:
                 self.before[op] = tuple(self._edges(op, access))
+                for edge in self.before[op]:
+                    self.after.setdefault(edge.source, []).append(op)
 
     def lanes_of(self, access: Access) -> dict[Hashable, bool]:
         """The location classes an access belongs to, and whether it writes there. What acquires or
@@ -89,42 +127,44 @@ class DependenceGraph:
     def _edges(self, op: Op, access: Access) -> Iterator[Edge]:
         found: dict[Op, Edge] = {}
         for key, writes in self.lanes_of(access).items():
-            lane = self._lanes.setdefault(key, _Lane())
-            earlier = lane.reads if writes and lane.reads else []
-            linked = [*earlier, *([lane.write] if lane.write else [])]
-            for source, other in linked:
-                edge = Edge(
-                    source, _kind(key, access, other), self._fusible(source, other, op, access)
-                )
-                known = found.get(source)
-                if known is None or known.fusible:
-                    found[source] = edge
-            if writes:
-                lane.write, lane.reads = (op, access), []
-                lane.positions.append(self.position[op])
-                lane.writes.append((op, access))
-            else:
-                lane.reads.append((op, access))
+            lane, mine = self._lanes.setdefault(key, _Lane()), self._entry(op, access, writes)
+            ordered = [entry for entry in lane.meeting(mine) if writes or entry.writes]
+            for entry in ordered:
+                fusible = self._fusible(entry.op, entry.access, op, access)
+                edge = Edge(entry.op, _kind(key, access, entry.access), fusible)
+                if edge.source not in found or found[edge.source].fusible:
+                    found[edge.source] = edge
+            lane.add(mine, ordered)
         yield from found.values()
 
+    def _entry(self, op: Op, access: Access, writes: bool) -> _Entry:
+        touched = None if access.effect.synchronises else self.aliases.range_of(access)
+        if touched is None:
+            return _Entry(op, access, writes)
+        offset, half = touched.offset, 1 << touched.offset.bits - 1
+        low = (offset.low + half) % (2 * half) - half
+        high = low + offset.high - offset.low
+        if high >= half:  # it goes round
+            return _Entry(op, access, writes)
+        place = (touched.base, touched.element, offset.terms, offset.bits)
+        return _Entry(op, access, writes, place, low, high)
+
     def overwriting(self, load: Op, last: int) -> Iterator[tuple[Op, bool]]:
-        """The writes after a load, up to a position, that may change what it reads; and whether
-        they do so only at the index that reads it.
+        """The ops after a load, up to a position, that may change what it reads or must come after
+        it; and whether they touch only what they find at the index that reads it.
         """
         mine = self.aliases.of(load)
-        if mine is None:
-            return
-        seen: set[Op] = set()
-        for key in self.lanes_of(mine):
-            lane = self._lanes.get(key)
-            if lane is None or key is SHOWN:
+        stack, seen = list(self.after.get(load, ())), set[Op]()
+        while stack and mine is not None:
+            op = stack.pop()
+            access = self.aliases.of(op)
+            if op in seen or access is None or self.position[op] > last:
                 continue
-            first = bisect_right(lane.positions, self.position[load])
-            for place in range(first, bisect_right(lane.positions, last)):
-                op, access = lane.writes[place]
-                if op not in seen:
-                    seen.add(op)
-                    yield op, self._fusible(load, mine, op, access)
+            seen.add(op)
+            if self.aliases.must_follow(mine, access):
+                fusible = self._fusible(load, mine, op, access)
+                yield op, fusible
+                stack += self.after.get(op, ()) if fusible else ()
 
     def _fusible(self, source: Op, one: Access, op: Op, two: Access) -> bool:
         """Whether a store may share a loop with the load or store of the same place before it."""

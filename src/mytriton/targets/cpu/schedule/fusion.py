@@ -16,6 +16,9 @@ from .dependence import DependenceGraph
 from .expressions import Expressions
 from .plan import Root
 
+MOST_ROOTS = 32
+"""Stores and reductions of one nest; what it puts into buffers comes on top."""
+
 
 @dataclass(eq=False)
 class DraftNest:
@@ -28,8 +31,12 @@ class DraftNest:
     values: dict[Value, None] = field(default_factory=dict)
 
     def takes(self, root: Root) -> bool:
-        """Whether a root of this shape fits: not among lane-by-lane ops, and along one axis."""
-        return not self.single and (None in (self.axis, root.axis) or self.axis == root.axis)
+        """Whether a root of this shape fits: not among lane-by-lane ops, and along one axis; and a
+        loop of very many streams is slower than two, to run and to compile.
+        """
+        if self.single or (len(self.roots) >= MOST_ROOTS and root.op is not None):
+            return False
+        return None in (self.axis, root.axis) or self.axis == root.axis
 
 
 @dataclass(eq=False)
