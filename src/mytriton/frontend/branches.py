@@ -116,10 +116,10 @@ class KernelIf:
         check_shared()
         changed = self.heap.changed()
         refuse_advanced(self.heap, changed, self.moment, f"the `if` at line {self.site.line}")
-        values = frame.f_locals
-        jumps = frozenset(flag for flag in self.site.flags if values.get(flag) is True)
+        values = values_of(frame, (*self.site.names, *self.site.flags))
+        jumps = frozenset(flag for flag in self.site.flags if values[flag] is True)
         self.heap.restore(changed)
-        return World(self.heap, values_of(frame, self.site.names), changed, jumps)
+        return World(self.heap, values, changed, jumps)
 
     def join(self) -> tuple[Any, ...]:
         """Ends the second block; the values of the names after the `if`."""

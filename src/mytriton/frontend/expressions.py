@@ -3,7 +3,7 @@
 One idea: no lambda, since a new frame would hide the user's; an operand is kept in a `$name` and
 Python's own conditional expression does the short circuit.
 
-    a and b        →   ($1 if $ctl.and_ends($1 := a) else $ctl.and_($1, b))
+    a and b        →   ($1 := a, $1 := $1 if $ctl.and_ends($1) else $ctl.and_($1, b))[-1]
     a < b < c      →   (a < ($1 := b)) and ($1 < c)
     x if c else y  →   ($1 := $ctl.choice(c), $1.first(x if $1.then else None),
                         $1.second(y if $1.orelse else None))[2]
@@ -18,11 +18,13 @@ Read by `rewrite.py`; the calls are in `control.py`.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import Any
 
 from .builtins import BUILTINS as CALLS
 from .jumps import place
 from .precedence import SYMBOLS
+from .steps import Steps, walk
 
 BUILTINS = frozenset(function.__name__ for function in CALLS)
 _STATIC_OPERATORS = (ast.Is, ast.IsNot)
@@ -122,10 +124,16 @@ def _looping(function: ast.expr, local: set[str]) -> ast.expr:
 
 def rewrite(node: Any, local: set[str], defined: set[str], count: list[int]) -> Any:
     """The expression, or simple statement, in its new form."""
-    return Expressions(local, defined, count).visit(node)
+    expressions = Expressions(local, defined, count)
+    if isinstance(node, ast.Name):
+        return expressions.name(node)
+    return walk(expressions.visit(node))
 
 
-class Expressions(ast.NodeTransformer):
+_LEAVES = (ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
+
+
+class Expressions:
     """One expression's worth; `inner` are the names of lambdas and comprehensions around it."""
 
     def __init__(self, local: set[str], defined: set[str], count: list[int]) -> None:
@@ -136,74 +144,99 @@ class Expressions(ast.NodeTransformer):
         self.count[0] += 1
         return f"${self.count[0]}"
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:
+    def visit(self, node: ast.AST) -> Steps[ast.AST]:
+        method = _VISIT.get(type(node))
+        return method(self, node) if method else self.inside(node)
+
+    def inside(self, node: Any) -> Steps[Any]:
+        """The node with new forms of all that is in it."""
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, list):
+                for position, item in enumerate(value):
+                    if isinstance(item, ast.Name):
+                        value[position] = self.name(item)
+                    elif isinstance(item, ast.AST) and not isinstance(item, _LEAVES):
+                        value[position] = yield self.visit(item)
+            elif isinstance(value, ast.Name):
+                setattr(node, name, self.name(value))
+            elif isinstance(value, ast.AST) and not isinstance(value, _LEAVES):
+                setattr(node, name, (yield self.visit(value)))
+        return node
+
+    def name(self, node: ast.Name) -> ast.AST:
         certain = node.id in self.defined or node.id not in self.local or node.id in self.inner
         if certain or not isinstance(node.ctx, ast.Load):
             return node
         return place(call("use", node, ast.Constant(node.id)), node)
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+    def augmented(self, node: ast.AugAssign) -> Steps[ast.AST]:
         """`x += y` where x may be unbound reads it through `use`."""
         target = node.target
         if not isinstance(target, ast.Name) or target.id in self.defined:
-            return self.generic_visit(node)
-        read = self.visit(place(ast.Name(target.id, ast.Load()), target))
-        value = ast.BinOp(read, node.op, self.visit(node.value))
+            return (yield self.inside(node))  # type: ignore[no-any-return]
+        read: Any = self.name(ast.copy_location(ast.Name(target.id, ast.Load()), target))
+        added = yield self.inside(ast.Expr(node.value))
+        value = ast.BinOp(read, node.op, added.value)
         return place(ast.Assign([target], value), node)
 
-    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
+    def named(self, node: ast.NamedExpr) -> Steps[ast.AST]:
         given = node.value
-        self.generic_visit(node)
+        yield self.inside(node)
         node.value = assigned(node.value, given)
         return node
 
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        word = "and" if isinstance(node.op, ast.And) else "or"
-        result = self.visit(node.values[0])
-        for value in node.values[1:]:
-            result = self.chain(word, result, self.visit(value), node)
-        return result  # type: ignore[no-any-return]
+    def bool_op(self, node: ast.BoolOp) -> Steps[ast.AST]:
+        yield self.inside(node)
+        return self.chain("and" if isinstance(node.op, ast.And) else "or", node.values, node)
 
-    def chain(self, word: str, left: ast.expr, right: ast.expr, at: ast.AST) -> ast.AST:
+    def chain(self, word: str, values: list[ast.expr], at: ast.AST) -> ast.AST:
+        """`and` or `or` of values; a flat tuple, so that many values make no deep tree."""
         name = self.fresh()
-        kept = ast.NamedExpr(ast.Name(name, ast.Store()), left)
-        again = ast.Name(name, ast.Load())
-        if may_change(right):
-            before = call("unchanged", ast.Name(name, ast.Load()), bound_by([right]))
-            right = call("both", before, right)
-        both = call(f"{word}_", ast.Name(name, ast.Load()), right)
-        return place(ast.IfExp(call(f"{word}_ends", kept), again, both), at)
 
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        self.generic_visit(node)
+        def load() -> ast.expr:
+            return ast.Name(name, ast.Load())
+
+        steps = [values[0]]
+        for value in values[1:]:
+            if may_change(value):
+                value = call("both", call("unchanged", load(), bound_by([value])), value)
+            both = call(f"{word}_", load(), value)
+            steps.append(ast.IfExp(call(f"{word}_ends", load()), load(), both))
+        kept: list[ast.expr] = [ast.NamedExpr(ast.Name(name, ast.Store()), step) for step in steps]
+        last = ast.UnaryOp(ast.USub(), ast.Constant(1))
+        return place(ast.Subscript(ast.Tuple(kept, ast.Load()), last, ast.Load()), at)
+
+    def bin_op(self, node: ast.BinOp) -> Steps[ast.AST]:
+        yield self.inside(node)
         bare = getattr(node, "bare", "")
         if not bare:
             return node
         given = ast.Constant(SYMBOLS[type(node.op)]), ast.Constant(bare)
         return place(call("bare_bitwise", node.left, node.right, *given), node)
 
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        self.generic_visit(node)
+    def compare(self, node: ast.Compare) -> Steps[ast.AST]:
+        yield self.inside(node)
         if len(node.ops) == 1:
             return node
-        result: Any = None
+        links: list[ast.expr] = []
         left = node.left
         for position, (op, right) in enumerate(zip(node.ops, node.comparators)):
             last = position == len(node.ops) - 1
             name = self.fresh()
             kept = right if last else ast.NamedExpr(ast.Name(name, ast.Store()), right)
             link: Any = place(ast.Compare(left, [op], [kept]), node)
-            result = link if result is None else self.chain("and", result, link, node)
+            links.append(link)
             left = ast.Name(name, ast.Load())
             place(left, right)
-        return result  # type: ignore[no-any-return]
+        return self.chain("and", links, node)
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        self.generic_visit(node)
+    def unary_op(self, node: ast.UnaryOp) -> Steps[ast.AST]:
+        yield self.inside(node)
         return place(call("not_", node.operand), node) if isinstance(node.op, ast.Not) else node
 
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        self.generic_visit(node)
+    def if_exp(self, node: ast.IfExp) -> Steps[ast.AST]:
+        yield self.inside(node)
         if is_static(node.test):
             return node
         name = self.fresh()
@@ -226,54 +259,61 @@ class Expressions(ast.NodeTransformer):
         steps = ast.Tuple([start, first, second], ast.Load())
         return place(ast.Subscript(steps, ast.Constant(2), ast.Load()), node)
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
+    def call(self, node: ast.Call) -> Steps[ast.AST]:
+        yield self.inside(node)
         match node.func:
             case ast.Name(id=name) if name in BUILTINS and name not in self.local | self.inner:
                 node.func = place(call("builtin", node.func), node.func)  # type: ignore
         return node
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        self.generic_visit(node)
+    def attribute(self, node: ast.Attribute) -> Steps[ast.AST]:
+        yield self.inside(node)
         reads = node.attr == "value" and isinstance(node.ctx, ast.Load)
         return place(call("value", node.value), node) if reads else node
 
     # -- scopes of their own
 
-    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+    def lambda_(self, node: ast.Lambda) -> Steps[ast.AST]:
         names = {inner.arg for inner in ast.walk(node.args) if isinstance(inner, ast.arg)}
-        return self.scoped(node, names)
+        return (yield self.scoped(node, names))  # type: ignore[no-any-return]
 
-    def comprehension(self, node: Any) -> ast.AST:
+    def comprehension(self, node: Any) -> Steps[ast.AST]:
         """Python allows no `:=` in the iterables of a comprehension: those stay as they are."""
         iterables = [generator.iter for generator in node.generators]
         for generator in node.generators:
             generator.iter = ast.Constant(None)
         stores = (n for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name))
-        self.scoped(node, {name.id for name in stores})
+        yield self.scoped(node, {name.id for name in stores})
         for generator, iterable in zip(node.generators, iterables):
             generator.iter = iterable
         return node  # type: ignore[no-any-return]
 
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = comprehension
-
-    def scoped(self, node: ast.AST, names: set[str]) -> ast.AST:
+    def scoped(self, node: ast.AST, names: set[str]) -> Steps[ast.AST]:
         outer, self.inner = self.inner, self.inner | names
-        result = self.generic_visit(node)
+        result = yield self.inside(node)
         self.inner = outer
-        return result
+        return result  # type: ignore[no-any-return]
 
-    # -- refused
-
-    def refuse(self, node: ast.AST, what: str) -> ast.AST:
+    def refused(self, node: ast.AST) -> Steps[ast.AST]:
+        yield self.inside(node)
+        what = {ast.Yield: "yield", ast.YieldFrom: "yield from", ast.Await: "await"}[type(node)]
         instead = "a kernel runs from its first line to its last; return values instead"
         return place(call("refuse", ast.Constant(what), ast.Constant(instead)), node)
 
-    def visit_Yield(self, node: ast.Yield) -> ast.AST:
-        return self.refuse(node, "yield")
 
-    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
-        return self.refuse(node, "yield from")
-
-    def visit_Await(self, node: ast.Await) -> ast.AST:
-        return self.refuse(node, "await")
+_VISIT: dict[type[ast.AST], Callable[[Expressions, Any], Steps[ast.AST]]] = {
+    ast.AugAssign: Expressions.augmented,
+    ast.NamedExpr: Expressions.named,
+    ast.BoolOp: Expressions.bool_op,
+    ast.BinOp: Expressions.bin_op,
+    ast.Compare: Expressions.compare,
+    ast.UnaryOp: Expressions.unary_op,
+    ast.IfExp: Expressions.if_exp,
+    ast.Call: Expressions.call,
+    ast.Attribute: Expressions.attribute,
+    ast.Lambda: Expressions.lambda_,
+    **dict.fromkeys(
+        (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp), Expressions.comprehension
+    ),
+    **dict.fromkeys((ast.Yield, ast.YieldFrom, ast.Await), Expressions.refused),
+}

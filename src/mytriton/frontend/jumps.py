@@ -22,24 +22,33 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from .steps import Steps, walk
+
 RETURNED, RESULT = "$return", "$value"
 """The flag and the value of an early return; no name of a user can be equal to them."""
 
 Block = list[ast.stmt]
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_COMPOUND = (ast.Return, ast.Break, ast.Continue, ast.If, ast.For, ast.While)
 
 
 def place(node: ast.AST, at: ast.AST) -> ast.AST:
     """The node, and all inside it that has no place yet, at the first line of another's place.
 
-    One line, since Python reports a call of an attribute at the last line of the attribute.
+    One line, since Python reports a call of an attribute at the last line of the attribute. What
+    has a place is not looked into: all inside it has one too.
     """
-    for inner in ast.walk(node):
-        if "lineno" in inner._attributes and not hasattr(inner, "lineno"):
+    waiting = [node]
+    while waiting:
+        inner = waiting.pop()
+        if "lineno" in inner._attributes:
+            if hasattr(inner, "lineno"):
+                continue
             ast.copy_location(inner, at)
             if at.end_lineno != at.lineno:  # type: ignore[attr-defined]
                 inner.end_lineno = inner.lineno  # type: ignore[attr-defined]
                 inner.end_col_offset = inner.col_offset + 1  # type: ignore[attr-defined]
+        waiting += ast.iter_child_nodes(inner)
     return node
 
 
@@ -49,24 +58,33 @@ def assign(name: str, value: ast.expr, at: ast.AST) -> ast.stmt:
     return statement
 
 
-def jumps(node: ast.AST, kinds: tuple[type[ast.AST], ...]) -> bool:
-    """Whether a jump of these kinds is inside, not counting functions defined there."""
-    if isinstance(node, kinds):
-        return True
-    inner = (child for child in ast.iter_child_nodes(node) if not isinstance(child, FUNCTIONS))
-    return any(jumps(child, kinds) for child in inner)
+def jumps(block: Sequence[ast.stmt], kind: type[ast.stmt]) -> bool:
+    """Whether a jump of this kind is inside, not counting functions defined there."""
+    waiting: list[ast.AST] = list(block)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, kind):
+            return True
+        if not isinstance(node, (ast.expr, *FUNCTIONS)):
+            waiting += ast.iter_child_nodes(node)
+    return False
 
 
-def exits(block: Sequence[ast.stmt]) -> bool:
+def never_falls_through(block: Sequence[ast.stmt]) -> bool:
     """Whether the end of the block is never reached."""
-    if not block:
-        return False
-    last = block[-1]
+    return bool(block) and walk(_leaves(block[-1]))
+
+
+def _leaves(last: ast.stmt) -> Steps[bool]:
+    """Whether what follows a statement is never reached; noted on an `if`, which is asked often."""
     if isinstance(last, ast.If):
-        return exits(last.body) and exits(last.orelse)
+        if not hasattr(last, "leaves"):
+            known = bool(last.body and last.orelse) and (yield _leaves(last.body[-1]))
+            last.leaves = known and (yield _leaves(last.orelse[-1]))  # type: ignore[attr-defined]
+        return last.leaves  # type: ignore[attr-defined, no-any-return]
     if isinstance(last, ast.While):
         endless = isinstance(last.test, ast.Constant) and bool(last.test.value)
-        return endless and not any(jumps(inner, (ast.Break,)) for inner in last.body)
+        return endless and not jumps(last.body, ast.Break)
     return isinstance(last, (ast.Return, ast.Break, ast.Continue, ast.Raise))
 
 
@@ -90,7 +108,7 @@ class Loop:
 
 
 @dataclass
-class Exits:
+class LowerJumps:
     """Lowers the jumps of one function."""
 
     count: int = 0
@@ -99,34 +117,38 @@ class Exits:
     def function(self, body: Block, at: ast.AST) -> tuple[Block, bool]:
         """The body without jumps but for a last `return`; whether it needed flags to get there."""
         rest = body[:-1] if body and isinstance(body[-1], ast.Return) else body
-        if any(jumps(statement, (ast.Return,)) for statement in rest):
-            lowered, _ = self.block(body)
+        if jumps(rest, ast.Return):
+            lowered, _ = walk(self.block(body))
             return [assign(RETURNED, ast.Constant(False), at), *lowered], True
-        lowered, _ = self.block(rest)
+        lowered, _ = walk(self.block(rest))
         return lowered + body[len(rest) :], False
 
-    def block(self, block: Sequence[ast.stmt]) -> tuple[Block, set[str]]:
+    def block(self, block: Sequence[ast.stmt]) -> Steps[tuple[Block, set[str]]]:
         """The lowered statements, and the flags they may set."""
         result: Block = []
         flags: set[str] = set()
         for position, statement in enumerate(block):
+            if not isinstance(statement, _COMPOUND):
+                result.append(statement)
+                continue
             rest = list(block[position + 1 :])
             if isinstance(statement, ast.If) and rest:
-                statement, rest = self.absorb(statement, rest)
-            lowered, raised = self.statement(statement)
+                statement, rest = self.sink_tail_into_branch(statement, rest)
+            lowered, raised = yield self.statement(statement)
             result += lowered
             flags |= raised
             if raised and rest:
-                guarded, more = self.block(rest)
+                guarded, more = yield self.block(rest)
                 result.append(self.guard(raised, guarded, rest[0]))
                 return result, flags | more
             if not rest:
                 break
         return result, flags
 
-    def absorb(self, statement: ast.If, rest: Block) -> tuple[ast.If, Block]:
+    def sink_tail_into_branch(self, statement: ast.If, rest: Block) -> tuple[ast.If, Block]:
         """Moves what follows into the one branch that reaches it."""
-        then, other = exits(statement.body), exits(statement.orelse)
+        then = never_falls_through(statement.body)
+        other = never_falls_through(statement.orelse)
         if not then and not other:
             return statement, rest
         body = statement.body if then else statement.body + rest
@@ -145,7 +167,7 @@ class Exits:
         guard.flags = tuple(sorted(flags))  # type: ignore[attr-defined]
         return guard
 
-    def statement(self, statement: ast.stmt) -> tuple[Block, set[str]]:
+    def statement(self, statement: ast.stmt) -> Steps[tuple[Block, set[str]]]:
         match statement:
             case ast.Return():
                 value = statement.value or ast.Constant(None)
@@ -156,24 +178,24 @@ class Exits:
                 flag = loop.stop if isinstance(statement, ast.Break) else loop.skip
                 return [assign(flag, ast.Constant(True), statement)], {flag}
             case ast.If():
-                body, then = self.block(statement.body)
-                orelse, other = self.block(statement.orelse)
+                body, then = yield self.block(statement.body)
+                orelse, other = yield self.block(statement.orelse)
                 lowered = ast.If(statement.test, body, orelse)
                 ast.copy_location(lowered, statement)
                 return [lowered], then | other
             case ast.For() | ast.While():
-                return self.loop(statement)
+                return (yield self.loop(statement))  # type: ignore[no-any-return]
         return [statement], set()
 
-    def loop(self, statement: ast.For | ast.While) -> tuple[Block, set[str]]:
+    def loop(self, statement: ast.For | ast.While) -> Steps[tuple[Block, set[str]]]:
         if isinstance(statement, ast.While) and not statement.orelse:
             statement = binding_test(statement)
         self.count += 1
         loop = Loop(f"$break{self.count}", f"$continue{self.count}")
         self.loops.append(loop)
-        body, raised = self.block(statement.body)
+        body, raised = yield self.block(statement.body)
         self.loops.pop()
-        orelse, more = self.block(statement.orelse)
+        orelse, more = yield self.block(statement.orelse)
         stops = raised - {loop.skip}
         if loop.skip in raised:
             body = [assign(loop.skip, ast.Constant(False), statement), *body]

@@ -16,11 +16,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from .steps import Steps
+
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-def loads(node: ast.AST) -> set[str]:
+def uses(node: ast.AST) -> set[str]:
     """Every name that is read anywhere inside."""
     return {
         name.id
@@ -31,46 +32,71 @@ def loads(node: ast.AST) -> set[str]:
     }
 
 
-def bound(node: ast.AST) -> Iterator[str]:
-    """The names a statement or expression binds in its own scope."""
-    match node:
-        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-            yield name
-            return
-        case ast.Lambda():
-            return
-        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-            yield name
-    if isinstance(node, COMPREHENSIONS):
-        walrus = (inner for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr))
-        yield from (inner.target.id for inner in walrus)
-        return
-    for child in ast.iter_child_nodes(node):
-        yield from bound(child)
+def _bound(waiting: list[ast.AST]) -> Iterator[str]:
+    """The names that these nodes bind in their own scope."""
+    while waiting:
+        match waiting.pop():
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.Lambda():
+                pass
+            case ast.Name(id=name, ctx=context):
+                if not isinstance(context, ast.Load):
+                    yield name
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp() as node:
+                walrus = (inner for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr))
+                yield from (inner.target.id for inner in walrus)
+            case node:
+                waiting += ast.iter_child_nodes(node)
 
 
-def bindings(block: Iterable[ast.AST]) -> set[str]:
-    return {name for node in block for name in bound(node)}
+def _blocks(statement: ast.AST) -> list[ast.stmt]:
+    """The statements inside an `if` or a loop."""
+    if isinstance(statement, (ast.If, ast.For, ast.While)):
+        return [*statement.body, *statement.orelse]
+    return []
+
+
+def note_bindings(body: Iterable[ast.stmt]) -> None:
+    """Writes onto every statement, as `bound`, the names that it binds in its own scope."""
+    order: list[Any] = []
+    waiting = list(body)
+    while waiting:
+        order.append(waiting.pop())
+        waiting += _blocks(order[-1])
+    for statement in reversed(order):
+        inner: list[Any] = [*_blocks(statement)]
+        header = ("test", "target", "iter") if inner else ()
+        own = [getattr(statement, name) for name in header if hasattr(statement, name)]
+        names = set(_bound(own if inner else [statement]))
+        statement.bound = frozenset(names.union(*(each.bound for each in inner)))
+
+
+def bindings(block: Iterable[Any]) -> set[str]:
+    """The names that noted statements bind."""
+    return set().union(*(node.bound for node in block))
 
 
 def likely(block: Iterable[ast.stmt]) -> set[str]:
     """The names bound outside the block's ifs: those that a run of a loop's body changes."""
     names: set[str] = set()
-    for node in block:
+    waiting: list[Any] = list(block)
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, (ast.For, ast.While)) or hasattr(node, "flags"):
-            names |= likely(node.body)  # type: ignore[attr-defined]
+            waiting += node.body
         elif not isinstance(node, ast.If):
-            names |= bindings([node])
+            names |= node.bound
     return names
 
 
 def captured(body: Iterable[ast.AST]) -> set[str]:
     """The names that functions defined inside read."""
     inner = (node for statement in body for node in ast.walk(statement))
-    return {name for node in inner if isinstance(node, SCOPES) for name in loads(node)}
+    return {name for node in inner if isinstance(node, SCOPES) for name in uses(node)}
 
 
-def killed(statement: ast.stmt) -> set[str]:
+def defs(statement: ast.stmt) -> set[str]:
     """The names whose old value the statement makes unreadable."""
     match statement:
         case ast.Assign(targets=targets):
@@ -95,33 +121,32 @@ class Liveness:
 
     always: set[str] = field(default_factory=set)
 
-    def block(self, block: list[ast.stmt], live: set[str]) -> set[str]:
+    def block(self, block: list[ast.stmt], live: set[str]) -> Steps[set[str]]:
         """The names live before the block, given those live after it."""
         for statement in reversed(block):
-            live = self.statement(statement, live)
+            if isinstance(statement, ast.If):
+                live = yield self.branches(statement, live)
+            elif isinstance(statement, ast.For):
+                live = (yield self.loop(statement, live)) | uses(statement.iter)
+            elif isinstance(statement, ast.While):
+                live = yield self.loop(statement, live)
+            else:
+                live = (live - defs(statement)) | uses(statement) | self.always
         return live
 
-    def statement(self, statement: Any, live: set[str]) -> set[str]:
-        if isinstance(statement, ast.If):
-            return self.branches(statement, live)
-        if isinstance(statement, ast.For):
-            return self.loop(statement, live) | loads(statement.iter)
-        if isinstance(statement, ast.While):
-            return self.loop(statement, live)
-        return (live - killed(statement)) | loads(statement) | self.always
-
-    def branches(self, statement: Any, live: set[str]) -> set[str]:
+    def branches(self, statement: Any, live: set[str]) -> Steps[set[str]]:
         statement.after = live | self.always
-        other = self.block(statement.orelse, live)
+        other = yield self.block(statement.orelse, live)
         statement.other = other | self.always
-        return self.block(statement.body, live) | other | loads(statement.test)
+        then = yield self.block(statement.body, live)
+        return then | other | uses(statement.test)  # type: ignore[no-any-return]
 
-    def loop(self, statement: Any, live: set[str]) -> set[str]:
+    def loop(self, statement: Any, live: set[str]) -> Steps[set[str]]:
         statement.after = live | self.always
-        test = loads(statement.test) if isinstance(statement, ast.While) else set()
+        test = uses(statement.test) if isinstance(statement, ast.While) else set()
         head = live | test | set(statement.flags)
         while True:
-            before = self.block(statement.body, head) | head
+            before = (yield self.block(statement.body, head)) | head
             if before == head:
                 break
             head = before

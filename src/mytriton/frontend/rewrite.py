@@ -31,8 +31,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import expressions
-from .jumps import RESULT, RETURNED, Exits, assign, exits, place
-from .liveness import Liveness, bindings, captured, likely
+from .jumps import RESULT, RETURNED, LowerJumps, assign, never_falls_through, place
+from .liveness import Liveness, bindings, captured, likely, note_bindings
+from .steps import Steps, walk
 
 HIDDEN = "$item"
 
@@ -86,11 +87,12 @@ class Statements:
     lines: dict[str, int]
     count: list[int]
 
-    def block(self, block: Sequence[ast.stmt]) -> list[ast.stmt]:
+    def block(self, block: Sequence[ast.stmt]) -> Steps[list[ast.stmt]]:
         result: list[ast.stmt] = []
         for statement in block:
-            rewritten = self.statement(statement)
-            result += rewritten if isinstance(rewritten, list) else [rewritten]
+            nested = _BLOCKS.get(type(statement))
+            made = (yield nested(self, statement)) if nested else self.statement(statement)
+            result += made if isinstance(made, list) else [made]
         return result or [ast.copy_location(ast.Pass(), block[0])]
 
     def statement(self, node: Any) -> Any:
@@ -113,18 +115,18 @@ class Statements:
 
     # -- control flow
 
-    def if_(self, node: Any) -> list[ast.stmt]:
+    def if_(self, node: Any) -> Steps[list[ast.stmt]]:
         guard = getattr(node, "flags", ())
         test = _call("clear", [node.test], node) if guard else self.expression(node.test)
         if not guard and expressions.is_static(node.test):
-            return [self.plain_if(node, test)]
+            return [(yield self.plain_if(node, test))]
         bound = bindings([*node.body, *node.orelse]) & self.own - {HIDDEN}
         first = bindings(node.body) & self.own - {HIDDEN}
         names = bound & node.after | first & node.other
         before = dict(self.lines)
-        then = self.branch(node.body)
+        then = yield self.branch(node.body)
         lines, self.lines = self.lines, dict(before)
-        other = self.branch(node.orelse) if node.orelse else []
+        other = (yield self.branch(node.orelse)) if node.orelse else []
         second, self.lines = self.lines, {**self.lines, **lines}
         flags = sorted(name for name in bound if expressions.is_flag(name))
         site = self.site(
@@ -140,17 +142,17 @@ class Statements:
         )
         return self.if_code(node, test, then, other, site)
 
-    def branch(self, block: list[ast.stmt]) -> list[ast.stmt]:
+    def branch(self, block: list[ast.stmt]) -> Steps[list[ast.stmt]]:
         """A block that may not run: what it binds is not certain to be bound after it."""
         defined = set(self.defined)
-        result = self.block(block)
+        result = yield self.block(block)
         self.defined = defined
-        return result
+        return result  # type: ignore[no-any-return]
 
-    def plain_if(self, node: ast.If, test: ast.expr) -> ast.stmt:
-        result = ast.If(
-            test, self.branch(node.body), self.branch(node.orelse) if node.orelse else []
-        )
+    def plain_if(self, node: ast.If, test: ast.expr) -> Steps[ast.stmt]:
+        then = yield self.branch(node.body)
+        other = (yield self.branch(node.orelse)) if node.orelse else []
+        result = ast.If(test, then, other)
         ast.copy_location(result, node)
         return result
 
@@ -167,7 +169,7 @@ class Statements:
         result.append(_symbolic(state, "join", names, node.test))
         return result
 
-    def loop(self, node: Any) -> list[ast.stmt]:
+    def loop(self, node: Any) -> Steps[list[ast.stmt]]:
         bound = bindings(node.body) & self.own - {HIDDEN}
         names = bound & (node.head | node.after)
         before = dict(self.lines)
@@ -175,7 +177,7 @@ class Statements:
         header = expressions.header(node.iter, self.locals) if is_for else None
         header = self.expression(header) if is_for else None
         test = None if is_for else self.test(node)
-        body = self.branch(node.body)
+        body = yield self.branch(node.body)
         site = self.site(
             node.lineno,
             names,
@@ -280,21 +282,22 @@ def rewrite_function(
     node: ast.FunctionDef, sites: list[Site], count: list[int], outer: set[str] | None = None
 ) -> ast.FunctionDef:
     """The function with its control flow as calls of `$ctl`; new sites are added to the list."""
-    body, flagged = Exits().function(list(node.body), node)
+    body, flagged = LowerJumps().function(list(node.body), node)
+    note_bindings(body)
     arguments = node.args
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     every += [extra for extra in (arguments.vararg, arguments.kwarg) if extra is not None]
     parameters = {argument.arg for argument in every}
     names = bindings(body) | parameters
     live = {RETURNED, RESULT} if flagged else set()
-    Liveness(captured(body) & names).block(body, live)
+    walk(Liveness(captured(body) & names).block(body, live))
     lines = dict.fromkeys(parameters, node.lineno)
     rewriter = Statements(
         sites, names, names | (outer or set()), parameters | (outer or set()), lines, count
     )
-    new = rewriter.block(body)
+    new = walk(rewriter.block(body))
     if flagged:
-        surely = exits(node.body)
+        surely = never_falls_through(node.body)
         returned = ast.Constant(True) if surely else ast.Name(RETURNED, ast.Load())
         names_: list[ast.expr] = [returned, ast.Name(RESULT, ast.Load())]
         new.insert(0, assign(RESULT, _call("nothing", [], node), node))
@@ -343,10 +346,12 @@ def _symbolic(state: str, method: str, names: Sequence[str], at: ast.AST) -> ast
     return _when(state, "symbolic", [done], at)
 
 
-_STATEMENTS: Mapping[type[ast.stmt], Any] = {
+_BLOCKS: Mapping[type[ast.stmt], Any] = {
     ast.If: Statements.if_,
     ast.For: Statements.loop,
     ast.While: Statements.loop,
+}
+_STATEMENTS: Mapping[type[ast.stmt], Any] = {
     ast.Assert: Statements.assert_,
     ast.Assign: Statements.assigned,
     ast.AugAssign: Statements.augmented,

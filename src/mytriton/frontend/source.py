@@ -22,6 +22,7 @@ from weakref import ref
 
 from ..errors import CompileError, Location
 from .precedence import mark_bare
+from .steps import deeply
 
 T = TypeVar("T")
 
@@ -106,7 +107,7 @@ def _parse(function: FunctionType) -> ast.AST | None:
     indented = "".join(lines[:1])[:1].isspace()
     text = "".join(["if 1:\n" if indented else "", *lines])
     try:
-        tree = ast.parse(text)
+        tree = deeply(lambda: ast.parse(text))
     except SyntaxError:
         return None
     mark_bare(tree, text)
@@ -175,7 +176,9 @@ def compile_in(node: ast.FunctionDef, code: CodeType, more_names: tuple[str, ...
         if "lineno" in inner._attributes and not hasattr(inner, "lineno"):
             ast.copy_location(inner, node)
     flags = code.co_flags & _FUTURE_FLAGS
-    compiled = compile(module, code.co_filename, "exec", flags, dont_inherit=True)
+    compiled: CodeType = deeply(
+        lambda: compile(module, code.co_filename, "exec", flags, dont_inherit=True)
+    )
     return _inner(_inner(compiled, "$factory"), node.name)
 
 
