@@ -1,13 +1,18 @@
-"""What is known of an op's result when it is made: constant results, and the algebra its row
-promises.
+"""Folding: what is known of an op's result when it is made.
 
-One idea: folding evaluates the row's own NumPy meaning, so a constant can never differ from what
-the interpreter computes.
+A fold may give an operand of the op, or a constant; it never emits an op. It must equal the op's
+result for every input, to the bit (a NaN is like any other), and have its type. So the builder can
+fold always and everywhere: while tracing, in passes, in expansions. What needs new ops is a rule of
+`passes/algebra`.
+
+Constants are computed by the row's own NumPy meaning, so a constant can never differ from what the
+interpreter computes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,94 +47,109 @@ def constant(value: Any, element: ScalarType) -> Const:
     return Const(canonical(element, value.item() if hasattr(value, "item") else value), element)
 
 
+@dataclass(frozen=True)
+class Fold:
+    """One way to know an op's result when it is made. `rewrite` gets the row, the operands, the
+    attributes and the result's type, and gives what equals the result, or None."""
+
+    name: str
+    law: str
+    ops: tuple[str, ...]
+    """The rows it is for; none: every element-wise row."""
+    rewrite: Callable[[Row, Sequence[Operand], Mapping[str, Any], Type], Operand]
+
+
 def fold(row: Row, operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type) -> Operand:
-    """An operand or constant equal to the op's result; None where there is none."""
-    if row.element is None:
-        special = _STRUCTURAL.get(row.name)
-        return special(operands, attrs, ty) if special else None
-    constants = [operand for operand in operands if isinstance(operand, Const)]
-    if len(constants) == len(operands):
-        return _evaluate_constants(row.element, constants, element_of(ty))
-    return (
-        _algebra(row.element, operands, constants, ty)
-        if constants
-        else _same_twice(row.element, operands)
-    )
+    """An operand or constant equal to the op's first result, of type `ty`; None where there is
+    none."""
+    for law in _ELEMENTWISE if row.element is not None else _BY_NAME.get(row.name, ()):
+        known = law.rewrite(row, operands, attrs, ty)
+        if known is not None:
+            return known
+    return None
 
 
-def _evaluate_constants(row: Elementwise, constants: Sequence[Const], result: Any) -> Operand:
-    arrays = [np.array(c.value, held_dtype(c.ty)) for c in constants]
-    return constant(evaluate(row, result, arrays)[()], result)
-
-
-def _same_twice(row: Elementwise, operands: Sequence[Operand]) -> Operand:
-    both = row.idempotent and len(operands) == 2 and operands[0] is operands[1]
-    return operands[0] if both else None
-
-
-def _algebra(
-    row: Elementwise, operands: Sequence[Operand], constants: Sequence[Const], ty: Type
+def _constants(
+    row: Row, operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type
 ) -> Operand:
-    """f(x, e) = x, and f(e, x) = x where it commutes, if x already has the result's shape."""
-    element = constants[0].ty
-    if len(operands) != 2 or element.kind not in row.identity:
+    element = element_of(ty)
+    constants = [operand for operand in operands if isinstance(operand, Const)]
+    if row.element is None or len(constants) < len(operands):
         return None
-    identity = Const(extreme(element, row.identity[element.kind]), element)
+    assert isinstance(element, ScalarType)
+    arrays = [np.array(c.value, held_dtype(c.ty)) for c in constants]
+    return constant(evaluate(row.element, element, arrays)[()], element)
+
+
+def _identity(row: Row, operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type) -> Operand:
+    if row.element is None or not row.element.identity or len(operands) != 2:
+        return None
     left, right = operands
-    if right == identity and left is not None and left.ty == ty:
+    if _is_identity(row.element, right) and left is not None and left.ty == ty:
         return left
-    if row.commutes and left == identity and right is not None and right.ty == ty:
-        return right
-    return None
+    commuted = row.element.commutes and _is_identity(row.element, left)
+    return right if commuted and right is not None and right.ty == ty else None
 
 
-def _cast(operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type) -> Operand:
+def _is_identity(row: Elementwise, operand: Operand) -> bool:
+    if not isinstance(operand, Const) or operand.ty.kind not in row.identity:
+        return False
+    return operand == Const(extreme(operand.ty, row.identity[operand.ty.kind]), operand.ty)
+
+
+def _idempotent(
+    row: Row, operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type
+) -> Operand:
+    idempotent = row.element is not None and row.element.idempotent and len(operands) == 2
+    return operands[0] if idempotent and operands[0] is operands[1] else None
+
+
+def _cast(row: Row, operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type) -> Operand:
     (value,), target = operands, attrs["to"]
-    assert value is not None
-    if element_of(value.ty) == target:
-        return value
-    if isinstance(value, Const) and isinstance(target, ScalarType):
-        held = np.array(value.value, held_dtype(value.ty))
-        return constant(convert(value.ty, target, held, attrs["rounding"] == "rtz")[()], target)
-    return None
+    if value is None or element_of(value.ty) == target or not isinstance(target, ScalarType):
+        return value if value is not None and value.ty == ty else None
+    if not isinstance(value, Const):
+        return None
+    held = np.array([value.value], held_dtype(value.ty))
+    if row.name == "cast":
+        return constant(convert(value.ty, target, held, attrs["rounding"] == "rtz")[0], target)
+    is_nan = value.value != value.value  # whose bits the constant does not tell
+    return None if is_nan else constant(bitcast(value.ty, target, held)[0], target)
 
 
-def _bitcast(operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type) -> Operand:
-    (value,), target = operands, attrs["to"]
-    assert value is not None
-    if element_of(value.ty) == target:
-        return value
-    nan = isinstance(value, Const) and value.value != value.value
-    if isinstance(value, Const) and isinstance(target, ScalarType) and not nan:
-        held = np.array([value.value], held_dtype(value.ty))
-        return constant(bitcast(value.ty, target, held)[0], target)
-    return None
+def _unchanged(
+    row: Row, operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type
+) -> Operand:
+    order = attrs.get("order", ())
+    moved = tuple(order) != tuple(range(len(order)))
+    return operands[0] if operands[0] is not None and operands[0].ty == ty and not moved else None
 
 
-def _unchanged(operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type) -> Operand:
-    return operands[0] if operands[0] is not None and operands[0].ty == ty else None
-
-
-def _trans(operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type) -> Operand:
-    return operands[0] if tuple(attrs["order"]) == tuple(range(len(attrs["order"]))) else None
-
-
-def _select(operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type) -> Operand:
+def chosen(operands: Sequence[Operand]) -> Operand:
+    """The side that a select always takes."""
     condition, left, right = operands
-    if left == right:
-        return left if left is not None and left.ty == ty else None
     if isinstance(condition, Const):
-        chosen = left if condition.value else right
-        return chosen if chosen is not None and chosen.ty == ty else None
-    return None
+        return left if condition.value else right
+    return left if left == right else None
 
 
-_STRUCTURAL: dict[str, Callable[..., Operand]] = {
-    "cast": _cast,
-    "bitcast": _bitcast,
-    "broadcast": _unchanged,
-    "reshape": _unchanged,
-    "slice": _unchanged,
-    "trans": _trans,
-    "select": _select,
-}
+def _select(row: Row, operands: Sequence[Operand], attrs: Mapping[str, Any], ty: Type) -> Operand:
+    side = chosen(operands)
+    return side if side is not None and side.ty == ty else None
+
+
+_SHAPES = ("broadcast", "reshape", "slice", "trans")
+FOLDS = (
+    Fold("constants", "f(c, …) is what the row's NumPy meaning gives", (), _constants),
+    Fold("identity", "f(x, e) = x, and f(e, x) = x where f commutes, e of the row", (), _identity),
+    Fold("idempotent", "f(x, x) = x, where the row says so", (), _idempotent),
+    Fold("same type", "a cast to the operand's type is it; of a constant, one", ("cast",), _cast),
+    Fold("same bits", "a bitcast to the operand's type is it; so", ("bitcast",), _cast),
+    Fold(
+        "same shape", "a shape's own is it", ("broadcast", "reshape", "slice", "trans"), _unchanged
+    ),
+    Fold("choice", "select(true, x, y) = select(c, x, x) = x", ("select",), _select),
+)
+"""Tried in order."""
+_ELEMENTWISE = tuple(law for law in FOLDS if not law.ops)
+_BY_NAME = {name: tuple(f for f in FOLDS if name in f.ops) for law in FOLDS for name in law.ops}

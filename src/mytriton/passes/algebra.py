@@ -1,8 +1,10 @@
-"""What an op on values amounts to: identities that need to look at how an operand was made.
+"""Peephole rules: identities that look at how an operand was made.
 
-One idea: a rule is a function of an op and its operands that gives an equal value, or None; it is
-found by the op's name and may emit ops. What holds of an op by its row alone (its identity element,
-constant operands) is folded by the builder already.
+A rule is for ops without effects and regions. It gives a value that equals the op's for every
+input, to the bit (a NaN is like any other); it may emit ops without effects, which are folded and
+hoisted as all are, and may fault only where the op does. A rule either shortens the computation or
+brings it nearer to one form (a scalar rather than its broadcast, one cast rather than two), so
+that applying rules ends. What needs no new op is a fold (`ir/fold`).
 
 Ops stretch their operands themselves, so a broadcast goes outward until something needs it:
 
@@ -14,14 +16,26 @@ Ops stretch their operands themselves, so a broadcast goes outward until somethi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from ..ir.build import emit
-from ..ir.fold import constant
+from ..ir.fold import chosen, constant
 from ..ir.nodes import Const, Op, Operand, Value
 from ..ir.ops import TABLE, broadcast_shapes
 from ..ir.types import BOOL, Element, ScalarType, Type, element_of, shape_of
 
-Rule = Callable[[Op, Sequence[Operand]], Operand]
+Rewrite = Callable[[Op, Sequence[Operand]], Operand]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: what it is called, what it says, the ops it is for, and the function that gives the
+    value equal to an op's, or None where the rule does not apply."""
+
+    name: str
+    law: str
+    ops: tuple[str, ...]
+    rewrite: Rewrite
 
 
 def made_by(operand: Operand, name: str) -> Op | None:
@@ -95,7 +109,7 @@ def implied(op: Op, operands: Sequence[Operand]) -> Operand:
 # -- arithmetic
 
 
-def absorbing(value: int, kinds: str) -> Rule:
+def absorbing(value: int, kinds: str) -> Rewrite:
     """x op value = value, for the kinds of element given: x * 0 = 0."""
 
     def rule(op: Op, operands: Sequence[Operand]) -> Operand:
@@ -110,7 +124,7 @@ def absorbing(value: int, kinds: str) -> Rule:
     return rule
 
 
-def cancelling(value: int, kinds: str) -> Rule:
+def cancelling(value: int, kinds: str) -> Rewrite:
     """x op x = value, for the kinds of element given: x - x = 0."""
 
     def rule(op: Op, operands: Sequence[Operand]) -> Operand:
@@ -152,26 +166,29 @@ def inverse(op: Op, operands: Sequence[Operand]) -> Operand:
 
 
 def choice(op: Op, operands: Sequence[Operand]) -> Operand:
-    """A select whose condition is constant or negated, or whose choices are equal, bool, or again
-    selects on the same condition."""
     condition, left, right = operands
-    known, ty = constant_of(condition), op.types[0]
-    if known is not None:
-        return shaped(left if known.value else right, ty)
+    known = constant_of(condition)
+    side = chosen((condition if known is None else known, left, right))
+    return side if side is None else shaped(side, op.types[0])
+
+
+def negated_choice(op: Op, operands: Sequence[Operand]) -> Operand:
+    negated = made_by(operands[0], "not")
+    return emit("select", negated.operands[0], *operands[:0:-1]) if negated else None
+
+
+def truth(op: Op, operands: Sequence[Operand]) -> Operand:
+    condition, ty = operands[0], op.types[0]
+    left, right = map(constant_of, operands[1:])
+    if left is None or right is None or element_of(ty) != BOOL or not _same_shape(condition, ty):
+        return None
     if left == right:
-        return shaped(left, ty)
-    negated = made_by(condition, "not")
-    if negated is not None:
-        return emit("select", negated.operands[0], right, left)
-    truth = constant_of(left), constant_of(right)
-    if None not in truth and element_of(ty) == BOOL and _same_shape(condition, ty):
-        left_value, right_value = (bool(c.value) for c in truth if c is not None)
-        if left_value != right_value:
-            return condition if left_value else emit("not", condition)
-    return _nested_choice(condition, left, right)
+        return full(bool(left.value), ty)
+    return condition if left.value else emit("not", condition)
 
 
-def _nested_choice(condition: Operand, left: Operand, right: Operand) -> Operand:
+def nested_choice(op: Op, operands: Sequence[Operand]) -> Operand:
+    condition, left, right = operands
     inner_left, inner_right = made_by(left, "select"), made_by(right, "select")
     if inner_left is not None and inner_left.operands[0] is condition:
         return emit("select", condition, inner_left.operands[1], right)
@@ -275,33 +292,47 @@ def no_offset(op: Op, operands: Sequence[Operand]) -> Operand:
     return base if here and zero is not None and zero.value == 0 else None
 
 
-_SPECIAL: dict[str, tuple[Rule, ...]] = {
-    "mul": (absorbing(0, "iu"),),
-    "and": (absorbing(0, "biu"),),
-    "or": (absorbing(-1, "iu"), absorbing(1, "b")),
-    "sub": (cancelling(0, "iu"),),
-    "xor": (cancelling(0, "biu"),),
-    "mod": (remainder_of_one,),
-    "neg": (undoing,),
-    "not": (undoing, inverse),
-    "cmp_lt": (cancelling(0, "biu"),),
-    "cmp_gt": (cancelling(0, "biu"),),
-    "cmp_ne": (cancelling(0, "biu"),),
-    "cmp_le": (cancelling(1, "biu"),),
-    "cmp_ge": (cancelling(1, "biu"),),
-    "cmp_eq": (cancelling(1, "biu"),),
-    "select": (choice, on_narrow),
-    "cast": (cast_chain, on_narrow),
-    "bitcast": (bitcast_chain, on_narrow),
-    "broadcast": (again, splat_shape),
-    "reshape": (again, splat_shape),
-    "trans": (trans_of_trans, splat_shape),
-    "slice": (slice_of_slice, splat_shape),
-    "addptr": (no_offset, implied),
-}
-ALGEBRA: dict[str, tuple[Rule, ...]] = _SPECIAL | {
-    row.name: (*_SPECIAL.get(row.name, ()), on_narrow)
-    for row in TABLE.values()
-    if row.element is not None
-}
-"""The rules of each op, tried in order."""
+_ORDERED = ["cmp_lt", "cmp_gt", "cmp_ne"]
+_EQUAL = ["cmp_le", "cmp_ge", "cmp_eq"]
+_SHAPES = ("broadcast", "reshape", "trans", "slice")
+_ELEMENTWISE = tuple(row.name for row in TABLE.values() if row.element is not None)
+
+RULES: tuple[Rule, ...] = (
+    Rule("times zero", "x * 0 = 0, of ints", ("mul",), absorbing(0, "iu")),
+    Rule("and zero", "x & 0 = 0", ("and",), absorbing(0, "biu")),
+    Rule("or ones", "x | -1 = -1, of ints", ("or",), absorbing(-1, "iu")),
+    Rule("or true", "x | true = true", ("or",), absorbing(1, "b")),
+    Rule("minus itself", "x - x = 0, of ints", ("sub",), cancelling(0, "iu")),
+    Rule("xor itself", "x ^ x = 0", ("xor",), cancelling(0, "biu")),
+    Rule("remainder of one", "x % 1 = 0, of ints", ("mod",), remainder_of_one),
+    Rule("involution", "-(-x) = x, ~(~x) = x", ("neg", "not"), undoing),
+    Rule("inverse", "not (x < y) = x >= y, if x and y are ordered", ("not",), inverse),
+    Rule("irreflexive", "x < x is false, of ints", (*_ORDERED,), cancelling(0, "biu")),
+    Rule("reflexive", "x <= x is true, of ints", (*_EQUAL,), cancelling(1, "biu")),
+    Rule("known choice", "select(true, x, y) = select(c, x, x) = x", ("select",), choice),
+    Rule("negated choice", "select(!c, x, y) = select(c, y, x)", ("select",), negated_choice),
+    Rule("truth", "select(c, true, false) = c", ("select",), truth),
+    Rule(
+        "nested choice",
+        "select(c, select(c, x, y), z) = select(c, x, z)",
+        ("select",),
+        nested_choice,
+    ),
+    Rule("cast of cast", "one cast, if the first loses nothing or both cut", ("cast",), cast_chain),
+    Rule("bits of bits", "bits read twice are read once", ("bitcast",), bitcast_chain),
+    Rule("shape of shape", "of two broadcasts or reshapes the last counts", _SHAPES[:2], again),
+    Rule("order of order", "two permutations are one", ("trans",), trans_of_trans),
+    Rule("part of part", "two slices are one", ("slice",), slice_of_slice),
+    Rule("shape of splat", "a splat keeps its scalar under any shape", _SHAPES, splat_shape),
+    Rule("no offset", "p + 0 = p", ("addptr",), no_offset),
+    Rule("implied broadcast", "operands that stretch by themselves", ("addptr",), implied),
+    Rule(
+        "narrow first",
+        "f(broadcast x) = broadcast f(x)",
+        ("select", "cast", "bitcast", *_ELEMENTWISE),
+        on_narrow,
+    ),
+)
+"""Tried in order."""
+ALGEBRA = {name: tuple(r for r in RULES if name in r.ops) for rule in RULES for name in rule.ops}
+"""The rules of each op."""

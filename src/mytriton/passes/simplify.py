@@ -44,6 +44,8 @@ class Simplify(Rebuild):
         super().__init__(RULES)
         self.loaded: dict[Any, Sequence[Operand]] = {}
         self.uses: Counter[Operand] | None = None
+        self.fired: Counter[str] = Counter()
+        """How often each rule of `algebra` changed an op."""
 
     def function(self, function: Function) -> Function:
         self.old = function
@@ -86,8 +88,9 @@ def _value(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
     if folded is not None:
         return (folded,)
     for rule in ALGEBRA[op.name]:
-        value = rule(op, operands)
+        value = rule.rewrite(op, operands)
         if value is not None:
+            ctx.fired[rule.name] += 1
             return (shaped(value, op.types[0]),)
     return None
 
