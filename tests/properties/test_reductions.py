@@ -25,11 +25,11 @@ def axis_of(axis: int | None, shape: tuple[int, ...]) -> int | None:
 
 
 def sum_dtype(name: str) -> np.dtype[Any]:
-    """What SEMANTICS says a sum has."""
+    """What docs/semantics.md says a sum has."""
     dtype = DTYPES[name]
-    if dtype.kind in "bi" and dtype.itemsize < 4:
+    if dtype.kind == "i" and dtype.itemsize < 4:
         return np.dtype(np.int32)
-    return np.dtype(np.uint32) if dtype.kind == "u" and dtype.itemsize < 4 else dtype
+    return np.dtype(np.uint32) if dtype.kind in "bu" and dtype.itemsize < 4 else dtype
 
 
 @examples(12)
