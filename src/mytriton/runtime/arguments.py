@@ -82,6 +82,23 @@ def kind_of(value: Any) -> ArgumentKind:
 _KIND_OF_CLASS: dict[type, ArgumentKind] = {}
 
 
+def quick_key(value: Any) -> Any:
+    """The quick key of a run-time argument."""
+    return kind_of(value).key_part(value)
+
+
+class QuickKeys(dict[type, Callable[[Any], Any]]):
+    """The function that gives the quick key of an argument, by its class: `QUICK_KEYS[cls](x)`."""
+
+    def __missing__(self, cls: type) -> Callable[[Any], Any]:
+        if cls in _KIND_OF_CLASS:
+            self[cls] = _KIND_OF_CLASS[cls].key_part
+        return quick_key
+
+
+QUICK_KEYS = QuickKeys()
+
+
 # -- numbers
 
 
@@ -265,7 +282,7 @@ def key_part_of(parameter: Parameter) -> Callable[[Any], Any]:
         return partial(constexpr_key, parameter.name)
     declared = parameter.declared
     if declared is None:
-        return lambda value: kind_of(value).key_part(value)
+        return quick_key
     if isinstance(declared, ScalarType) and declared.kind in "iu":
         low, high = declared.min_int, declared.max_int
         return lambda value: (

@@ -116,27 +116,29 @@ def _describe_numpy(name: str, array: Any) -> ArrayInfo:
     return ArrayInfo("numpy", False, PointerType(element_type(array.dtype, name)))
 
 
-def _quick_address() -> Callable[[Any], int]:
-    """What gives an array's address ten times as fast as `array.ctypes.data`.
+HEAD = object.__basicsize__
+_read = ctypes.c_void_p.from_address
 
-    The address is the first field after the object's head in NumPy's C structure; whether it is
-    here, on this Python, is tried out.
-    """
-    head = object.__basicsize__
-    read = ctypes.c_void_p.from_address
 
-    def quick(array: Any) -> int:
-        return read(id(array) + head).value or 0
+def _quick_address(array: Any) -> int:
+    """An array's address, ten times as fast as `array.ctypes.data`: it is the first field after the
+    object's head in NumPy's C structure (`PyArrayObject` of `ndarraytypes.h`)."""
+    return _read(id(array) + HEAD).value or 0
 
+
+def _address_follows_head() -> bool:
+    """Whether it is so here, on this Python: tried out."""
     probe = np.zeros(4, np.uint8)
     parts = (probe, probe[1:], probe[3:])
-    agree = sys.implementation.name == "cpython" and all(
-        quick(part) == part.ctypes.data for part in parts
+    return sys.implementation.name == "cpython" and all(
+        _quick_address(part) == part.ctypes.data for part in parts
     )
-    return quick if agree else lambda array: int(array.ctypes.data)
 
 
-numpy_address = _quick_address()
+QUICK = _address_follows_head()
+numpy_address: Callable[[Any], int] = (
+    _quick_address if QUICK else lambda array: int(array.ctypes.data)
+)
 _new_buffer = partial(object.__new__, Buffer)
 
 
@@ -254,18 +256,49 @@ def _shared_buffer(ty: PointerType, array: Any) -> Buffer:
 
 
 @dataclass(frozen=True)
+class Reader:
+    """Python text that reads the array `v#`; `#` stands for its place among the values.
+
+    address: sets `a#`, its first element, and what `span` needs; span: sets `s#` and `e#`, where
+    its memory starts and ends. amiss: true where the array must be looked at in full; locked: true
+    where it may not be written.
+    """
+
+    address: str
+    span: str
+    amiss: str = ""
+    locked: str = ""
+
+
+@dataclass(frozen=True)
 class ArrayKind:
     """How arrays of one kind are handled.
 
     matches: whether an object is one. describe(name, array): what a compilation depends on; raises
     CompileTypeError naming the argument. buffer(type, array): its memory, at each launch.
     key_part(array): arrays of equal keys are described alike; None where nothing quick can tell.
+    reader: how generated code reads one (`marshal.py`); None where it cannot.
     """
 
     matches: Callable[[Any], bool]
     describe: Callable[[str, Any], ArrayInfo]
     buffer: Callable[[PointerType, Any], Buffer]
     key_part: Callable[[Any], Any] | None = None
+    reader: Reader | None = None
+
+
+NUMPY_READER = Reader(
+    address=(
+        f"a# = s# = address(id(v#) + {HEAD}).value or 0" if QUICK else "a# = s# = v#.ctypes.data"
+    ),
+    span="e# = s# + v#.nbytes",
+    locked="not v#.flags.writeable",
+)
+TORCH_READER = Reader(
+    address="a# = v#.data_ptr()",
+    span="m# = v#.untyped_storage(); s# = m#.data_ptr(); e# = s# + m#.nbytes()",
+    amiss="not a# or v#.is_neg()",
+)
 
 
 def _is_numpy(value: Any) -> bool:
@@ -292,8 +325,8 @@ def _has(*names: str) -> Callable[[Any], bool]:
 
 
 ARRAY_KINDS: tuple[ArrayKind, ...] = (
-    ArrayKind(_is_numpy, _describe_numpy, _numpy_buffer, _numpy_key),
-    ArrayKind(_is_torch, _describe_tensor, _tensor_buffer, _torch_key),
+    ArrayKind(_is_numpy, _describe_numpy, _numpy_buffer, _numpy_key, NUMPY_READER),
+    ArrayKind(_is_torch, _describe_tensor, _tensor_buffer, _torch_key, TORCH_READER),
     ArrayKind(_has("data_ptr", "dtype"), _describe_tensor, _tensor_buffer),
     ArrayKind(_has("__cuda_array_interface__"), _describe_cuda, _cuda_buffer),
     ArrayKind(_has("__array_interface__"), _describe_shared, _shared_buffer),

@@ -23,9 +23,9 @@ from ..errors import CompileValueError, Where
 from ..frontend.guards import Guards
 from ..frontend.signature import Constexpr
 from ..frontend.trace import traced
-from ..ir.nodes import Function
+from ..ir.nodes import Function, Param
 from ..passes import pipeline
-from ..passes.provenance import written
+from ..passes.provenance import makes_unknown_addresses, written
 from ..targets import TARGETS, CompileOptions, Executable, PythonKernel
 
 compiling = threading.RLock()
@@ -118,6 +118,15 @@ class Compilation:
             with compiling:
                 found = self._executables[key] = row.compile(self[row.stage], options)
         return found
+
+    @cached_property
+    def may_store_to(self) -> frozenset[Param]:
+        """The pointer params whose memory the kernel may store to; all, where an address may come
+        from elsewhere."""
+        function = self.traced.function
+        if makes_unknown_addresses(function.body):
+            return frozenset(function.params)
+        return frozenset(param for param in function.params if param.name in self.written)
 
     @cached_property
     def written(self) -> dict[str, Where]:

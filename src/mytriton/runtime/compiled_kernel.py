@@ -117,7 +117,7 @@ class CompiledKernel:
         constexprs."""
         if isinstance(index, (int, slice)):
             return tuple(self)[index]
-        return partial(self._launch, grid_of(index, dict))
+        return partial(self._launch, index)
 
     def __repr__(self) -> str:
         where = f"ran on {self.target}" if self.target else "compiled"
@@ -195,15 +195,16 @@ class CompiledKernel:
         """Makes what a launch needs, so that the next one finds it."""
         self.compilation.executable(self.target or "cpu")
 
-    def _launch(self, grid: Grid, *args: Any, stream: Any = None) -> CompiledKernel:
+    def _launch(self, grid: Any, *args: Any, stream: Any = None) -> CompiledKernel:
+        extents = grid_of(grid({}) if callable(grid) else grid)
         values = run_time_arguments(self.compilation, args)
         types = self.compilation.types
         target = target_of(self.target, one_family(arrays_in(values)))
         if target is not None:
             makers = converters(types, values)
             given = flatten(make(value) for make, value in zip(makers, values))
-            execute(self.compilation, target, grid, given)
-        return CompiledKernel(self.compilation, target, grid)
+            execute(self.compilation, target, extents, given)
+        return CompiledKernel(self.compilation, target, extents)
 
 
 def arrays_in(values: Sequence[Any]) -> Iterator[tuple[str, ArrayInfo]]:

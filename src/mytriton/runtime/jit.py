@@ -28,6 +28,7 @@ from .binder import binder
 from .cache import specialize
 from .compiled_kernel import CompiledKernel
 from .launch import execute, grid_of
+from .marshal import Marshal, marshal_of
 from .options import LAUNCH_OPTIONS, check_options, compile_options
 from .parameters import parameters
 from .target import chosen_target, target_of
@@ -129,9 +130,8 @@ class JITFunction(KernelInterface):
         self.params = parameters(fn, self.do_not_specialize, self.do_not_specialize_on_alignment)
         self.arg_names = [parameter.name for parameter in self.params]
         self.constexprs = [p.name for p in self.params if p.is_constexpr]
-        self._key_parts = [key_part_of(parameter) for parameter in self.params]
         self._options = LAUNCH_OPTIONS.keys() - set(self.arg_names)
-        self._bind = binder(fn)
+        self._bind = binder(fn, self.params, [key_part_of(one) for one in self.params])
         update_wrapper(self, fn, updated=())
 
     def __repr__(self) -> str:
@@ -182,8 +182,9 @@ class JITFunction(KernelInterface):
 
         return ast.parse(self.src)
 
-    def create_binder(self) -> Callable[..., tuple[Any, ...]]:
-        """The function with the kernel's signature that returns its arguments in order."""
+    def create_binder(self) -> Callable[..., Any]:
+        """The function with the kernel's signature that returns its arguments in order, and what
+        each adds to the key of a launch."""
         return self._bind
 
     @property
@@ -234,46 +235,36 @@ class JITFunction(KernelInterface):
         if not self._options.isdisjoint(kwargs):
             options = {key: kwargs.pop(key) for key in tuple(kwargs) if key in self._options}
         try:
-            values = self._bind(*args, **kwargs)
+            values, parts = self._bind(*args, **kwargs)
         except TypeError as error:
             raise CompileTypeError(str(error)) from None
         for hook in self.pre_run_hooks:
             hook(*args, **kwargs)
         try:
-            return self._launch(values, grid, warmup, options)
+            plan = self._plan(values, parts, options)
+            if warmup:
+                plan.compilation.prepare(plan.target)
+                return CompiledKernel(plan.compilation, plan.target, None)
+            if callable(grid):
+                grid = grid(dict(zip(self.arg_names, values)))
+            return plan.launch(grid, values)
         except KernelFault as error:
             raise error.with_traceback(kernel_frames(error.__traceback__)) from error.__cause__
 
-    def _launch(
-        self, values: tuple[Any, ...], grid: Any, warmup: bool, options: Mapping[str, Any]
-    ) -> CompiledKernel:
-        plan = self._plan(values, options)
-        name, compilation = plan.target, plan.compilation
-        if warmup:
-            compilation.prepare(name)
-            return CompiledKernel(compilation, name, None)
-        # Compiling only, a grid of no program is a mistake; a run over none does nothing.
-        least = 1 if name is None else 0
-        extents = grid_of(grid, lambda: dict(zip(self.arg_names, values)), least)
-        if name is None:
-            compilation.prepare(None)
-        else:
-            execute(compilation, name, extents, plan.arguments(values))
-        return CompiledKernel(compilation, name, extents)
-
-    def _plan(self, values: tuple[Any, ...], options: Mapping[str, Any]) -> Plan:
+    def _plan(
+        self, values: tuple[Any, ...], parts: tuple[Any, ...], options: Mapping[str, Any]
+    ) -> Plan:
         """How to launch with arguments like these, in the order of the parameters."""
-        chosen = chosen_target(options.get("target")) if options else chosen_target(None)
-        parts = [key_part(value) for key_part, value in zip(self._key_parts, values)]
-        key = (chosen, self.debug, *options.values(), *parts)
-        if options:
-            key = (tuple(options), *key)
-        plan = self._plans.get(key) if _hashable(options) else None
-        if plan is not None and plan.compilation.violated() is None:
-            return plan
-        plan = self._new_plan(values, options, chosen)
-        if NEEDS_FULL_KEY not in parts and _hashable(options):
-            self._plans[key] = plan
+        chosen = chosen_target(options.get("target"))
+        key: Any = (chosen, self.debug, parts, tuple(options.items()) if options else ())
+        try:
+            plan = self._plans.get(key)
+        except TypeError:  # an option that cannot be hashed, such as a dict of libraries
+            return self._new_plan(values, options, chosen)
+        if plan is None or plan.compilation.violated() is not None:
+            plan = self._new_plan(values, options, chosen)
+            if NEEDS_FULL_KEY not in parts:
+                self._plans[key] = plan
         return plan
 
     def _new_plan(
@@ -301,23 +292,38 @@ class JITFunction(KernelInterface):
         places = tuple(place for place, ty in types if not isinstance(ty, Constexpr))
         makers = converters(compilation.types, [values[place] for place in places])
         nested = any(isinstance(ty, tuple) for ty in compilation.types)
-        return Plan(compilation, target, tuple(zip(places, makers)), nested)
-
-
-def _hashable(options: Mapping[str, Any]) -> bool:
-    """Whether the options may be part of a key: a dict of libraries may not."""
-    return not any(isinstance(value, (dict, list, set)) for value in options.values())
+        marshal = None if target != "cpu" else marshal_of(compilation, places, values)
+        return Plan(compilation, target, tuple(zip(places, makers)), nested, marshal)
 
 
 @dataclass(frozen=True)
 class Plan:
     """What a launch needs to know, found by the arguments' kinds alone: the compilation, the
-    target, and for each run-time argument its place and its converter. nested: some are tuples."""
+    target, and for each run-time argument its place and its converter. nested: some are tuples.
+    marshal: see `marshal.py`."""
 
     compilation: Compilation
     target: str | None
     converters: tuple[tuple[int, Converter], ...]
     nested: bool
+    marshal: Marshal | None
+
+    def launch(self, grid: Any, values: Sequence[Any]) -> CompiledKernel:
+        """Launches over a grid, or only compiles where no target was found.
+
+        Raises CompileValueError for a grid that is none, KernelError for what goes wrong.
+        """
+        compilation, target = self.compilation, self.target
+        # Compiling only, a grid of no program is a mistake; a run over none does nothing.
+        extents = grid_of(grid, 1 if target is None else 0)
+        quick = self.marshal(values) if self.marshal is not None and 0 not in extents else None
+        if quick is not None:
+            compilation.executable("cpu", quick[1]).launch(extents, quick[0])
+        elif target is not None:
+            execute(compilation, target, extents, self.arguments(values))
+        else:
+            compilation.prepare(None)
+        return CompiledKernel(compilation, target, extents)
 
     def arguments(self, values: Sequence[Any]) -> list[Argument]:
         """The run-time arguments, in the order of the function's params."""

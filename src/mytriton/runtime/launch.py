@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from .compile import Compilation
 
 
-def grid_of(grid: Any, meta: Callable[[], Mapping[str, Any]], least: int = 0) -> Grid:
-    """The grid as three ints, each `least` or more; a launch over no program does nothing.
+def grid_of(given: Any, least: int = 0) -> Grid:
+    """A grid as three ints, each `least` or more; a launch over no program does nothing.
 
     Raises CompileValueError `invalid launch grid: …`.
     """
-    given = grid(dict(meta())) if callable(grid) else grid
+    if type(given) is tuple and len(given) == 1:
+        (x,) = given
+        if type(x) is int and least <= x <= 0x7FFFFFFF:  # most launches
+            return x, 1, 1
     extents = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     if not 1 <= len(extents) <= 3:
         raise CompileValueError(

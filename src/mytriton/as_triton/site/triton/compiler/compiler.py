@@ -203,7 +203,7 @@ class CompiledKernel:
         given = run_time_arguments(function, args)
         makers = converters(function.types, given)
         values = flatten([make(value) for make, value in zip(makers, given)])
-        grid = grid_of((grid_0, grid_1, grid_2), dict)
+        grid = grid_of((grid_0, grid_1, grid_2))
         execute(function, self.target.backend, grid, values)
         if exit_hook:
             exit_hook(launch_metadata)
@@ -211,7 +211,7 @@ class CompiledKernel:
     def __getitem__(self, grid: Any) -> Callable[..., None]:
         """A launcher over a grid of 1 to 3 extents."""
         self._init_handles()
-        x, y, z = grid_of(grid, dict)
+        x, y, z = grid_of(grid({}) if callable(grid) else grid)
         return partial(self._launch_on, x, y, z)
 
     def _launch_on(self, x: int, y: int, z: int, *args: Any, stream: Any = None) -> None:
