@@ -74,7 +74,7 @@ def kind_of(value: Any) -> ArgumentKind:
     if kind is None:
         kind = next(kind for kind in ARGUMENT_KINDS if kind.matches(value))
         # Only of these can the class alone tell; and a class of the user's must not be kept alive.
-        if cls.__module__.partition(".")[0] in ("builtins", "numpy", "torch"):
+        if cls.__module__ in ("builtins", "numpy", "torch", "torch.nn.parameter"):
             _KIND_OF_CLASS[cls] = kind
     return kind
 

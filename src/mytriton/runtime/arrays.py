@@ -312,8 +312,9 @@ def _numpy_key(array: Any) -> Any:
 
 
 def _is_torch(value: Any) -> bool:
-    is_own = type(value).__module__.partition(".")[0] == "torch"
-    return is_own and hasattr(value, "data_ptr")
+    """Tensors and parameters: other classes of torch's (fake tensors, say) are looked at in full."""
+    is_plain = type(value).__module__ in ("torch", "torch.nn.parameter")
+    return is_plain and hasattr(value, "data_ptr")
 
 
 def _torch_key(tensor: Any) -> Any:
