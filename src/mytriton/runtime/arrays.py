@@ -312,7 +312,7 @@ def _numpy_key(array: Any) -> Any:
 
 
 def _is_torch(value: Any) -> bool:
-    """Tensors and parameters: other classes of torch's (fake tensors, say) are looked at in full."""
+    """Whether it is a tensor or parameter; torch's other classes are looked at in full."""
     is_plain = type(value).__module__ in ("torch", "torch.nn.parameter")
     return is_plain and hasattr(value, "data_ptr")
 
