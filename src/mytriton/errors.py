@@ -12,6 +12,7 @@ import linecache
 import os
 import sys
 from dataclasses import dataclass
+from itertools import groupby
 from types import FrameType
 
 PACKAGE = os.path.dirname(__file__) + os.sep
@@ -67,7 +68,9 @@ def describe(where: Where) -> str:
     lines = [f"  at {where[0]}"]
     if where[0].text:
         lines.append(f"    {where[0].text}")
-    lines += [f"  called from {frame}" for frame in where[1:]]
+    for frame, repeated in groupby(where[1:]):
+        times = len(list(repeated))
+        lines.append(f"  called from {frame}" + (f", {times} times" if times > 1 else ""))
     return "\n".join(lines)
 
 

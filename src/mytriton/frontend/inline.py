@@ -74,16 +74,11 @@ def inline(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     """A call of a jit function by kernel code: its body becomes part of the caller.
 
     Raises CompileTypeError where the arguments do not fit its parameters, CompileError for
-    recursion.
+    recursion that does not end while compiling.
     """
     stack = _inlining.get()
-    if any(active is function for active in stack):
-        chain = " → ".join(active.__name__ for active in (*stack, function))
-        raise CompileError(
-            f"{function.__name__} calls itself ({chain}): recursion cannot be compiled; use a loop"
-        )
     if len(stack) >= MAX_DEPTH:
-        raise CompileError(f"calls of jit functions nest deeper than {MAX_DEPTH}")
+        raise _too_deep(function, stack)
     form = signature(function)
     try:
         bound = form.bind(*args, **kwargs)
@@ -98,6 +93,19 @@ def inline(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         return rewritten(function)(*bound.args, **bound.kwargs)
     finally:
         _inlining.reset(entered)
+
+
+def _too_deep(function: Callable[..., Any], stack: tuple[Any, ...]) -> CompileError:
+    name, names = function.__name__, [active.__name__ for active in stack]
+    if function not in stack:
+        return CompileError(f"calls of jit functions nest deeper than {MAX_DEPTH}")
+    last = len(stack) - 1 - stack[::-1].index(function)
+    chain = " → ".join([*names[last:], name])
+    return CompileError(
+        f"{name} calls itself ({chain}), more than {MAX_DEPTH} calls deep: recursion has to end"
+        " while the kernel is compiled, by an `if` on tl.constexpr arguments; on values that only"
+        " the run knows use a loop"
+    )
 
 
 _KINDS: tuple[tuple[type[Exception], type[CompileError]], ...] = (
