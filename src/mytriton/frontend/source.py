@@ -159,8 +159,10 @@ def _fingerprint(code: CodeType) -> Iterator[Any]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _fingerprint(constant)
-        else:
-            yield repr(constant)
+        elif isinstance(constant, frozenset):
+            yield sorted(map(repr, constant))
+        elif "<locals>" not in (text := repr(constant)):  # the qualified name of an inner class
+            yield text
 
 
 def compile_in(node: ast.FunctionDef, code: CodeType, more_names: tuple[str, ...] = ()) -> CodeType:
