@@ -39,11 +39,18 @@ class Swizzle:
         return combine(self.offsets, index)
 
 
-def swizzle(source: Layout, target: Layout, element_bytes: int) -> Swizzle:
-    """A placement without bank conflicts for what `source` writes and `target` reads."""
+def swizzle(
+    source: Layout, target: Layout, element_bytes: int, runs: Sequence[int] | None = None
+) -> Swizzle:
+    """A placement without bank conflicts for what `source` writes and `target` reads.
+
+    runs: the directions along which elements must be neighbours in memory, where the target says
+    them (rows of 16 bytes, for ldmatrix); else those that both sides hold in registers.
+    """
     size = log2(prod(source.shape))
     units = [1 << bit for bit in range(size)]
-    vector = common_vector(source, target, 16 // element_bytes)
+    common = common_vector(source, target, 16 // element_bytes)
+    vector = common if runs is None else list(runs)
     width = element_bytes << len(vector)
     lanes = min(5, log2(PHASE_BYTES // width))
     sides = [independent(side.lane[:lanes], vector) for side in (source, target)]

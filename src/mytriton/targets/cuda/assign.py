@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from ...ir.nodes import Const, Function, Op, Operand, Param, Region, Value
 from ...ir.types import PointerType, Type, VectorType, element_of, shape_of
 from ...layouts.linear import Layout, padded, ravel
-from ...layouts.shapes import blocked
+from ...layouts.shapes import blocked, mma_result
 from ...passes.axis_info import AxisAnalysis, AxisInfo, axis_info
 from .emit.distribution import Distribution
+from .emit.mma import instruction_of, warps_of
 from .emit.shapes import doubled, halved, is_relabelling
 
 REMAKE_COST = 40
@@ -32,9 +33,19 @@ def tiled(
     """The distribution over so many warps. `given`: what is known of parameters, by name."""
     assigner = Assigner(warps, axis_info(function, given))
     assigner.region(function.body)
+    if assigner.feeding:
+        before, assigner = assigner, Assigner(warps, assigner.facts)
+        assigner.feeding = before.feeding
+        assigner.region(function.body)
     homes = {value: layout for value, layout in assigner.homes.items() if layout is not None}
     return Distribution(
-        32 * warps, False, homes, assigner.accesses, assigner.vectors, frozenset(assigner.ruled)
+        32 * warps,
+        False,
+        homes,
+        assigner.accesses,
+        assigner.vectors,
+        assigner.dots,
+        frozenset(assigner.ruled),
     )
 
 
@@ -48,6 +59,9 @@ class Assigner:
     costs: dict[Value | Param, int] = field(default_factory=dict)
     accesses: dict[Op, Layout] = field(default_factory=dict)
     vectors: dict[Op, int] = field(default_factory=dict)
+    dots: dict[Op, tuple[int, int]] = field(default_factory=dict)
+    feeding: set[Op] = field(default_factory=set)
+    """Products whose result is computed into another's left operand; found by a first walk."""
     ruled: set[Op] = field(default_factory=set)
 
     def region(self, region: Region) -> None:
@@ -118,6 +132,14 @@ class Assigner:
             return None
         pointer = isinstance(param.ty.element, PointerType)
         return self.coalesced(param) if pointer else self.default(param.ty)
+
+    def source_product(self, op: Op) -> Op | None:
+        """The product that the left operand of a product is computed from, element by element."""
+        value: Operand = op.operands[0]
+        while isinstance(value, Value) and value.op.name not in ANCHORS:
+            blocks = (v for v in value.op.operands if v is not None and shape_of(v.ty))
+            value = next((v for v in blocks if self.home(v) is not None), None)
+        return value.op if isinstance(value, Value) and value.op in self.dots else None
 
     # -- accesses to memory
 
@@ -234,6 +256,20 @@ def _fresh(assigner: Assigner, op: Op) -> None:
         assigner.settle([value], assigner.default(value.ty))
 
 
+def _dot(assigner: Assigner, op: Op) -> None:
+    """As the instruction leaves it, where there is one."""
+    if instruction_of(op) is None:
+        _fresh(assigner, op)
+        return
+    shape = shape_of(op.types[0])
+    source = assigner.source_product(op)
+    if source is not None:
+        assigner.feeding.update((source, op))
+    chained = op in assigner.feeding
+    warps = assigner.dots[op] = warps_of(shape, assigner.warps, chained)
+    assigner.settle(op.results, mma_result(shape, warps))
+
+
 def _map(assigner: Assigner, op: Op) -> None:
     homes = [h for h in map(assigner.home, op.operands) if h is not None]
     shape = padded(shape_of(op.types[0]))
@@ -285,7 +321,7 @@ ANCHORS: dict[str, Callable[[Assigner, Op], None]] = {
     "scan": _along,
     "sort": _along,
     "histogram": _fresh,
-    "dot": _fresh,
+    "dot": _dot,
     "gather": _gather,
     "slice": _fresh,
     "map": _map,

@@ -539,3 +539,95 @@ __device__ inline void store_vector(T* to, const Local* from) {
     for (int i = 0; i < N; i++) several.at[i] = (T)from[i];
     *(vector<T, N>*)to = several;
 }
+
+// --- shared_address
+// The address of shared memory as instructions take it.
+__device__ inline unsigned int shared_address(const void* at) {
+    return (unsigned int)__cvta_generic_to_shared(at);
+}
+
+// --- load_matrices
+// Four 8 by 8 matrices of 16-bit words: lane l gives the address of row l % 8 of matrix l / 8, and
+// gets words 2 * (l % 4) and the next of row l / 4 of each.
+__device__ inline void load_matrices(unsigned int* to, const void* from) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(shared_address(from)) : "memory");
+}
+
+// --- load_matrices_transposed
+// The same matrices transposed: lane l gets words l / 4 of rows 2 * (l % 4) and the next of each.
+__device__ inline void load_matrices_transposed(unsigned int* to, const void* from) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(shared_address(from)) : "memory");
+}
+
+// --- load_matrices_tf32
+// The same for words of 32 bits, which are floats: rounded to tf32.
+__device__ inline void load_matrices_tf32(unsigned int* to, const void* from) {
+    load_matrices(to, from);
+#pragma unroll
+    for (int i = 0; i < 4; i++) to[i] = __float_as_uint(round_tf32(__uint_as_float(to[i])));
+}
+
+// --- pack_f16
+// Two halves in a register, the first one low.
+__device__ inline unsigned int pack_f16(float low, float high) {
+    unsigned int both;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    return both;
+}
+
+// --- pack_bf16
+// Two bfloat16 in a register, the first one low.
+__device__ inline unsigned int pack_bf16(float low, float high) {
+    unsigned int both;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    return both;
+}
+
+// --- mma_f16
+// sum += a * b on tensor cores: a is 16 by 16, b 16 by 8.
+__device__ inline void mma_f16(float* sum, const unsigned int* a, const unsigned int* b) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, "
+        "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+// --- mma_bf16
+// sum += a * b on tensor cores: a is 16 by 16, b 16 by 8.
+__device__ inline void mma_bf16(float* sum, const unsigned int* a, const unsigned int* b) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, "
+        "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+// --- mma_tf32
+// sum += a * b on tensor cores: a is 16 by 8, b 8 by 8.
+__device__ inline void mma_tf32(float* sum, const unsigned int* a, const unsigned int* b) {
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, "
+        "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+// --- mma_s8
+// sum += a * b on tensor cores: a is 16 by 32, b 32 by 8.
+__device__ inline void mma_s8(int* sum, const unsigned int* a, const unsigned int* b) {
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, "
+        "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+// --- mma_u8
+// sum += a * b on tensor cores: a is 16 by 32, b 32 by 8.
+__device__ inline void mma_u8(int* sum, const unsigned int* a, const unsigned int* b) {
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, "
+        "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}

@@ -31,6 +31,8 @@ class Distribution:
     """The layout in which each access to memory is made."""
     vectors: Mapping[Op, int] = field(default_factory=dict)
     """How many neighbouring registers one access moves, where that is more than one."""
+    dots: Mapping[Op, tuple[int, int]] = field(default_factory=dict)
+    """The warps along rows and columns of each product that tensor cores make."""
     ruled: frozenset[Op] = frozenset()
     """Ops that are printed by their rule although they can be remade: a reshape that moves data."""
 

@@ -11,8 +11,10 @@ from ....ir.nodes import Op
 from ....ir.types import F32, F64, Element, element_of, shape_of
 from ....layouts.linear import Layout
 from ..spelling import local_type
+from . import mma
 from .emitter import Emitter, Rule
 from .linear import Register, enclosed
+from .mma import instruction_of
 from .text import rounded
 
 PRECISIONS = ("tf32", "tf32x3", "bf16x3", "bf16x6")
@@ -20,6 +22,15 @@ PRECISIONS = ("tf32", "tf32x3", "bf16x3", "bf16x6")
 
 
 def dot(emitter: Emitter, op: Op) -> None:
+    """Prints a product: by tensor cores where they take its types."""
+    instruction = instruction_of(op) if op in emitter.distribution.dots else None
+    if instruction is not None:
+        mma.dot(emitter, op, instruction)
+    else:
+        _dot(emitter, op)
+
+
+def _dot(emitter: Emitter, op: Op) -> None:
     left, right, acc = op.operands
     assert left is not None and right is not None and acc is not None
     value, layout = op.results[0], emitter.home(op.results[0])

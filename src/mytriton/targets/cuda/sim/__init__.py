@@ -82,7 +82,7 @@ def resident(source: CudaSource) -> int:
     spins = "while (" in source.kernel and re.search(r"\b(atomic|volatile_load)", source.kernel)
     if spins:
         return max(1, RESIDENT_THREADS // source.threads_per_block)
-    return 1 if re.search(r"__syncthreads|shuffle|sort_shared", source.kernel) else 0
+    return 1 if re.search(r"__syncthreads|shuffle|sort_shared|mma_", source.kernel) else 0
 
 
 @cache

@@ -45,7 +45,7 @@ struct fiber {
     state now;
     int line;             // of the barrier it waits at
     unsigned int turn;    // how many exchanges of its warp it has been in
-    char slot[2][16];     // what it offers to its warp, in this turn and the one before
+    char slot[2][32];     // what it offers to its warp, in this turn and the one before
 };
 
 static char message[2048];
@@ -82,17 +82,62 @@ inline void wait(int line) {
     leave();
 }
 
-// What a lane of this thread's warp offers, when all of its lanes offer something.
-template <typename T> inline T from_lane(T value, unsigned int lane, int line) {
-    static_assert(sizeof(T) <= 16, "a register");
+// Offers a value to this thread's warp, and waits until all of its lanes do; the slot that they use.
+template <typename T> inline unsigned int offer(const T& value, int line) {
+    static_assert(sizeof(T) <= sizeof(running->slot[0]), "some registers");
     fiber* self = running;
-    unsigned int turn = self->turn++ & 1, own = self->thread.x;
+    unsigned int turn = self->turn++ & 1;
     memcpy(self->slot[turn], &value, sizeof value);
     self->now = IN_WARP;
     self->line = line;
     leave();
-    memcpy(&value, (self - own + (own & ~(LANES - 1)) + lane % LANES)->slot[turn], sizeof value);
+    return turn;
+}
+
+inline fiber* lane_of_warp(unsigned int lane) {
+    unsigned int own = running->thread.x;
+    return running - own + (own & ~(LANES - 1)) + lane % LANES;
+}
+
+// What a lane of this thread's warp offers.
+template <typename T> inline T from_lane(T value, unsigned int lane, int line) {
+    unsigned int turn = offer(value, line);
+    memcpy(&value, lane_of_warp(lane)->slot[turn], sizeof value);
     return value;
+}
+
+// What every lane of this thread's warp offers.
+template <typename T> inline void from_warp(const T& value, T* all, int line) {
+    unsigned int turn = offer(value, line);
+    for (unsigned int lane = 0; lane < LANES; lane++)
+        memcpy(&all[lane], lane_of_warp(lane)->slot[turn], sizeof value);
+}
+
+// mma.sync by its fragments (PTX ISA, "Matrix Fragments for mma.m16n8k16" and its like): the number
+// of elements that share a register decides the rest.
+template <typename T, typename Wide, typename Sum>
+inline void mma(Sum* sum, const unsigned int* a, const unsigned int* b, int line) {
+    struct fragment {
+        unsigned int a[4], b[2];
+    } own, all[32];
+    const int pack = 4 / sizeof(T), chunk = 4 * pack;
+    memcpy(own.a, a, sizeof own.a);
+    memcpy(own.b, b, sizeof own.b);
+    from_warp(own, all, line);
+    for (int i = 0; i < 4; i++) {
+        int lane = running->thread.x % LANES, row = lane / 4, column = lane % 4 * 2 + i % 2;
+        Wide total = (Wide)sum[i];
+        for (int k = 0; k < 2 * chunk; k++) {
+            int place = k % chunk / pack, half = k / chunk;
+            T left, right;
+            const char* from = (const char*)&all[row * 4 + place].a[i / 2 + 2 * half];
+            memcpy(&left, from + k % pack * sizeof(T), sizeof(T));
+            from = (const char*)&all[column * 4 + place].b[half];
+            memcpy(&right, from + k % pack * sizeof(T), sizeof(T));
+            total += (Wide)left * (Wide)right;
+        }
+        sum[i] = (Sum)total;
+    }
 }
 
 // -- turns

@@ -57,3 +57,69 @@ template <int N, typename Local, typename T> inline void store_vector(T* to, con
     cudasim::check_aligned(to, sizeof(T) * N);
     for (int i = 0; i < N; i++) to[i] = (T)from[i];
 }
+
+// --- load_matrices
+inline void load_matrices(unsigned int* to, const void* from, int line = __builtin_LINE()) {
+    cudasim::check_aligned(from, 16);
+    const void* rows[32];
+    cudasim::from_warp(from, rows, line);
+    unsigned int lane = threadIdx.x % 32;
+    for (int i = 0; i < 4; i++)
+        to[i] = ((const unsigned int*)rows[8 * i + lane / 4])[lane % 4];
+}
+
+// --- load_matrices_transposed
+inline void load_matrices_transposed(
+    unsigned int* to, const void* from, int line = __builtin_LINE()) {
+    cudasim::check_aligned(from, 16);
+    const void* rows[32];
+    cudasim::from_warp(from, rows, line);
+    unsigned int lane = threadIdx.x % 32;
+    for (int i = 0; i < 4; i++) {
+        to[i] = 0;
+        for (int j = 0; j < 2; j++) {
+            const void* row = rows[8 * i + 2 * (lane % 4) + j];
+            to[i] |= (unsigned int)((const unsigned short*)row)[lane / 4] << 16 * j;
+        }
+    }
+}
+
+// --- pack_f16
+inline unsigned int pack_f16(float low, float high) {
+    return (unsigned int)f16(high).bits << 16 | f16(low).bits;
+}
+
+// --- pack_bf16
+inline unsigned int pack_bf16(float low, float high) {
+    return (unsigned int)bf16(high).bits << 16 | bf16(low).bits;
+}
+
+// --- mma_f16
+inline void mma_f16(
+    float* sum, const unsigned int* a, const unsigned int* b, int line = __builtin_LINE()) {
+    cudasim::mma<f16, double>(sum, a, b, line);
+}
+
+// --- mma_bf16
+inline void mma_bf16(
+    float* sum, const unsigned int* a, const unsigned int* b, int line = __builtin_LINE()) {
+    cudasim::mma<bf16, double>(sum, a, b, line);
+}
+
+// --- mma_tf32
+inline void mma_tf32(
+    float* sum, const unsigned int* a, const unsigned int* b, int line = __builtin_LINE()) {
+    cudasim::mma<float, double>(sum, a, b, line);
+}
+
+// --- mma_s8
+inline void mma_s8(
+    int* sum, const unsigned int* a, const unsigned int* b, int line = __builtin_LINE()) {
+    cudasim::mma<signed char, long long>(sum, a, b, line);
+}
+
+// --- mma_u8
+inline void mma_u8(
+    int* sum, const unsigned int* a, const unsigned int* b, int line = __builtin_LINE()) {
+    cudasim::mma<unsigned char, long long>(sum, a, b, line);
+}
