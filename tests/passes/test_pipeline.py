@@ -71,3 +71,21 @@ def test_the_time_grows_with_the_program_only() -> None:
         for function in (small, large)
     ]
     assert times[1] < 40 * times[0]
+
+
+def test_each_pass_says_which_rules_it_applied() -> None:
+    function = program("""
+    %0 = mul n, 0 : i32
+    %1 = sub %0, %0 : i32
+    %2 = addptr counts, %1 : ptr<i32>
+    for 0, n, 1 (%3 i : i32) {
+        %4 = load x, none, none : f32
+        %5 = load x, none, none : f32
+        %6 = add %4, %5 : f32
+        print %6
+        yield
+    }
+    store %2, n, none""")
+    steps = {name: dict(rules) for name, rules, _ in pipeline.explain(function)}
+    assert steps["simplify"]["times zero"] == 1 and steps["simplify"]["repeated load"] >= 1
+    assert list(steps) == [step.__name__ for step in pipeline.PASSES]

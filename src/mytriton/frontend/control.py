@@ -17,7 +17,8 @@ from typing import Any
 from ..errors import CompileError, CompileTypeError, CompileValueError
 from ..ir.build import current
 from ..ir.nodes import Const, Operand
-from ..ir.types import BOOL, I32, TypeQueries, element_of, shape_of
+from ..ir.triton_types import TritonType
+from ..ir.types import BOOL, I32, element_of, shape_of
 from ..language.constexpr import unwrap
 from ..language.debug import StaticAssertionError
 from ..language.loops import condition as advised_condition
@@ -46,7 +47,7 @@ from .rewrite import Site
 from .signature import constexpr_argument
 from .unchanged import Unchanged
 
-PLAIN = (bool, int, float, str, tuple, type(None), TypeQueries)
+PLAIN = (bool, int, float, str, tuple, type(None), TritonType)
 """What a constexpr may hold, beside functions."""
 
 

@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import TRACE_ENTRY, is_user_code
-from ..ir.types import TypeQueries
+from ..ir.triton_types import TritonType
 from ..language.constexpr import constexpr
 from ..language.tensor import tensor
 from .jumps import RESULT
@@ -158,7 +158,7 @@ def is_plain(value: Any) -> bool:
     kind = type(value)
     return (
         kind in PLAIN
-        or isinstance(value, (type, TypeQueries))
+        or isinstance(value, (type, TritonType))
         or (kind.__module__.partition(".")[0] == "mytriton" and not isinstance(value, tuple))
     )
 

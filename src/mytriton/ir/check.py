@@ -1,6 +1,6 @@
 """The verifier: what every function must satisfy between any two passes.
 
-One idea: it trusts nobody and knows little: types are checked by running the rows' rules again. The
+It trusts nobody and knows little: types are checked by running the rows' rules again. The
 invariants, by the name an `InvalidIR` carries:
 
 - row: every op is a row of the table, with as many regions as the row has;

@@ -1,6 +1,6 @@
 """What an op does to memory, regions included.
 
-One idea: an op's effect is the strongest of its row's and of everything inside its regions, so a
+An op's effect is the strongest of its row's and of everything inside its regions, so a
 loop that only computes is as free to move as an addition. A volatile load counts as a write: it is
 never dropped, repeated or moved across another access.
 """

@@ -1,6 +1,6 @@
 """The element-wise rows: one row is all that an op needs to exist.
 
-One idea: a row gives the same meaning three times, each in the words of one target (NumPy, C,
+A row gives the same meaning three times, each in the words of one target (NumPy, C,
 LLVM), and the facts that folding, reductions, tests and docs need. Add a row and `tl.<name>` (where
 public), its documentation, all targets and its conformance test exist.
 

@@ -1,6 +1,6 @@
 """The nodes of the IR: constants, parameters, ops with their results, regions and functions.
 
-One idea: one immutable graph with two readings. Walk an effect's operands and it is the expression
+There is one immutable graph with two readings. Walk an effect's operands and it is the expression
 tree; walk a region's ops in order and it is the SSA program. Nodes compare by identity, constants
 by value; nothing is changed once made.
 """

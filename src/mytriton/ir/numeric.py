@@ -1,7 +1,7 @@
 """How each element type is held and rounded in NumPy: the ground that folding and the interpreter
 stand on.
 
-One idea: a value is held in its *held dtype* (floats below 32 bits as float32 numbers that the
+A value is held in its *held dtype* (floats below 32 bits as float32 numbers that the
 format can represent), so NumPy arithmetic works on values, and `round_to` brings a result back into
 the format by scaling to the format's quantum and rounding to even. Bit patterns appear only at
 memory and in bitcasts (`encode`, `decode`).

@@ -1,6 +1,6 @@
 """The op table: what a row is, and the rules that all rows share.
 
-One idea: a fact about an op is written once, in its row; typing, folding, `tl.*`, the targets, the
+A fact about an op is written once, in its row; typing, folding, `tl.*`, the targets, the
 tests and the docs read it from here. The element-wise rows are in `elementwise.py`, the structural
 ones in `structural.py`.
 

@@ -1,6 +1,6 @@
 """Reading the SSA text back: `parse(print_function(f))` prints the same.
 
-One idea: the reader makes the ops exactly as they are written, with the types that are written,
+The reader makes the ops exactly as they are written, with the types that are written,
 without folding or typing anything, so that a test may hold a program at any stage, wrong ones too;
 `check` says whether it is right. Grammar, with `[…]` optional and `*` for a list with commas:
 

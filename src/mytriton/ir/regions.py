@@ -1,6 +1,6 @@
 """The rows of the ops with regions: reductions, scans, maps, loops, branches, and `yield`.
 
-One idea: a region is a function of its params that ends in a `yield`; what an op does with it is in
+A region is a function of its params that ends in a `yield`; what an op does with it is in
 its rule and its `region_kind`. There are no jumps, so what a value dominates is its scope.
 """
 

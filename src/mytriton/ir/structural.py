@@ -1,6 +1,6 @@
 """The rows of the structural ops without regions: memory, shapes, casts, sorts, dot, prints.
 
-One idea: beside its type rule a structural op has one function in each target, found by name; a
+Beside its type rule a structural op has one function in each target, found by name; a
 test demands that the key sets are equal. A mask, `other` or value may be smaller than the pointer
 it goes with, never larger.
 """

@@ -1,6 +1,6 @@
 """The SSA text: one line an op, regions indented, readable back by `parse`.
 
-One idea: what a reader can work out is left out, nothing else is. An op is
+What a reader can work out is left out, nothing else is. An op is
 `%results = name operands {attributes} : types`; absent operands are `none`, constants of a type
 other than their spelling's own (bool, i32, f32) carry it, defaulted attributes are not shown.
 
@@ -25,7 +25,7 @@ import numpy as np
 from .nodes import Const, Function, Op, Operand, Param, Region, Value, number
 from .numeric import canonical
 from .recursion import Walk, run
-from .types import BOOL, F32, F64, I32, ScalarType, TypeQueries
+from .types import BOOL, F32, F64, I32, PointerType, ScalarType, VectorType
 
 INDENT = "    "
 MAX_INDENT = 40
@@ -65,7 +65,7 @@ def constant_text(constant: Const) -> str:
 
 def attribute_text(value: Any) -> str:
     """An attribute's value: a word, number, "string", type, or tuple of these."""
-    if isinstance(value, TypeQueries):
+    if isinstance(value, (ScalarType, PointerType, VectorType)):
         return repr(value)
     if isinstance(value, (tuple, list)):
         inner = ", ".join(map(attribute_text, value))

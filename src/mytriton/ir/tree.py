@@ -1,6 +1,6 @@
 """The expression view: each effect as the nested tree of what it needs.
 
-One idea: nothing is copied; a node is a name and fields over one op of the IR, so what two trees
+Nothing is copied; a node is a name and fields over one op of the IR, so what two trees
 share is one node. The names of nodes and fields come from the op table.
 
     Store(ptr=AddPtr(base=Param(name='out', ty=ptr<f32>), offset=…), value=…, mask=None)

@@ -1,116 +1,20 @@
 """The types of the IR and the facts about each element type, one row a type.
 
-One idea: everything that any part knows of a dtype (its names, width, float format) is a field of
-its row in `SCALARS`; the types are frozen and hashable, compare by value, and print as in the SSA
-text (`vector<16x32 x f32>`). The query methods (`is_fp16`, `primitive_bitwidth`, …) are Triton's
-public dtype interface.
+Everything that any part knows of a dtype (its names, width, float format) is a field of its row in
+`SCALARS`; the types are frozen and hashable, compare by value, and print as in the SSA text
+(`vector<16x32 x f32>`).
 """
 
 from __future__ import annotations
 
-import enum
 import math
 from dataclasses import dataclass
-from typing import Any
 
-
-class TypeQueries:
-    """Triton's dtype questions, answered for scalars, pointers and blocks alike from the scalar
-    type."""
-
-    @property
-    def scalar(self) -> Any:
-        """The element type of a block; the type itself otherwise."""
-        return self
-
-    def is_block(self) -> bool:
-        return isinstance(self, VectorType)
-
-    def is_ptr(self) -> bool:
-        return isinstance(self, PointerType)
-
-    def _kind(self) -> str:
-        return getattr(self.scalar, "kind", "")
-
-    def is_floating(self) -> bool:
-        return self._kind() == "f"
-
-    def is_int(self) -> bool:
-        return self._kind() in ("b", "i", "u")
-
-    def is_int_signed(self) -> bool:
-        return self._kind() == "i"
-
-    def is_int_unsigned(self) -> bool:
-        return self._kind() in ("u", "b")
-
-    def is_bool(self) -> bool:
-        return self._kind() == "b"
-
-    def is_void(self) -> bool:
-        return False
-
-    def is_const(self) -> bool:
-        return getattr(self.scalar, "const", False)
-
-    def is_fp8(self) -> bool:
-        return self.is_floating() and self.scalar.bits == 8
-
-    def is_standard_floating(self) -> bool:
-        return self.is_floating() and self.scalar.bits > 8
-
-    @property
-    def cache_key_part(self) -> str:
-        """What tells this type from others in a key."""
-        return str(self.name)
-
-    def codegen_name(self) -> str:
-        """NumPy's name of the scalar type, where Triton's is shorter: `float32` of `fp32`."""
-        return str(self.scalar.name).replace("bf", "bfloat").replace("fp", "float")
-
-    def mangle(self) -> str:
-        """A short name that may be part of an identifier: `i32`, `u8`, `fp16`, `Pfp16`."""
-        if self.is_int():
-            return f"{'i' if self.is_int_signed() else 'u'}{self.scalar.bits}"
-        return str(self.name)
-
-    def with_element_ty(self, element_ty: Any) -> Any:
-        """The same type of other elements; of a scalar, the other type itself."""
-        return element_ty
-
-    def to_ir(self, builder: Any) -> Any:
-        """Refused: there is no MLIR. Raises TypeError."""
-        raise TypeError(f"{self} has no MLIR type here: the type itself is that of the IR")
-
-    def __getattr__(self, name: str) -> Any:
-        """`is_fp16()`, `is_int64()`, `is_fp8e4nv()`, …: whether the scalar type has that Triton
-        name."""
-        if name.startswith("is_") and name[3:] in BY_TRITON_NAME:
-            return lambda: self.scalar is BY_TRITON_NAME[name[3:]]
-        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-
-
-class KIND(enum.Enum):
-    """The kinds of element types, the lower first in promotion."""
-
-    BOOLEAN = 0
-    INTEGRAL = 1
-    FLOATING = 2
-
-
-class Kind(str):
-    """The letter of a kind; called, as Triton's `dtype.kind()` is, the member of `KIND`."""
-
-    __slots__ = ()
-
-    def __call__(self) -> KIND:
-        if self == "p":
-            raise TypeError("a pointer is of no kind; ask for that of its element_ty")
-        return {"b": KIND.BOOLEAN, "f": KIND.FLOATING}.get(self, KIND.INTEGRAL)
+from .triton_types import Kind, TritonType
 
 
 @dataclass(frozen=True, repr=False)
-class ScalarType(TypeQueries):
+class ScalarType(TritonType):
     """An element type.
 
     kind: "b" bool, "i" signed, "u" unsigned, "f" float. `name` is Triton's, `ir` the SSA text's.
@@ -138,25 +42,9 @@ class ScalarType(TypeQueries):
         return hash(self.ir)
 
     @property
-    def primitive_bitwidth(self) -> int:
-        return self.bits
-
-    @property
     def itemsize(self) -> int:
         """Bytes of one element in memory (a bool takes one)."""
         return max(1, self.bits // 8)
-
-    @property
-    def int_bitwidth(self) -> int:
-        return self.bits
-
-    @property
-    def fp_mantissa_width(self) -> int:
-        return self.mantissa
-
-    @property
-    def exponent_bias(self) -> int:
-        return self.bias
 
     @property
     def min_int(self) -> int:
@@ -168,12 +56,6 @@ class ScalarType(TypeQueries):
         """The greatest value of an integer type."""
         return (1 << self.bits - 1) - 1 if self.kind == "i" else (1 << self.bits) - 1
 
-    def get_int_min_value(self) -> int:
-        return self.min_int
-
-    def get_int_max_value(self) -> int:
-        return self.max_int
-
     @property
     def max_finite(self) -> float:
         """The greatest finite value of a float type."""
@@ -183,7 +65,7 @@ class ScalarType(TypeQueries):
 
 
 @dataclass(frozen=True, repr=False)
-class PointerType(TypeQueries):
+class PointerType(TritonType):
     """The address of elements of a scalar or pointer type; no stores through `const` ones."""
 
     element: ScalarType | PointerType
@@ -192,16 +74,6 @@ class PointerType(TypeQueries):
     kind = Kind("p")
     bits = 64
     itemsize = 8
-    primitive_bitwidth = 64
-
-    @property
-    def element_ty(self) -> ScalarType | PointerType:
-        return self.element
-
-    def get_int_min_value(self) -> int:
-        raise TypeError(f"{self} is no int type")
-
-    get_int_max_value = get_int_min_value
 
     @property
     def name(self) -> str:
@@ -214,18 +86,12 @@ class PointerType(TypeQueries):
     def __repr__(self) -> str:
         return self.ir
 
-    def mangle(self) -> str:
-        return f"P{self.element.mangle()}"
-
-    def with_element_ty(self, element_ty: Any) -> PointerType:
-        return PointerType(element_ty, self.const)
-
 
 Element = ScalarType | PointerType
 
 
 @dataclass(frozen=True, repr=False)
-class VectorType(TypeQueries):
+class VectorType(TritonType):
     """A block: a shape of positive extents (rank 1 or more) and an element type, row-major."""
 
     shape: tuple[int, ...]
@@ -236,10 +102,6 @@ class VectorType(TypeQueries):
         return self.element
 
     @property
-    def element_ty(self) -> Element:
-        return self.element
-
-    @property
     def size(self) -> int:
         """The number of elements."""
         return math.prod(self.shape)
@@ -247,25 +109,9 @@ class VectorType(TypeQueries):
     numel = size
 
     @property
-    def primitive_bitwidth(self) -> int:
-        return self.element.bits
-
-    @property
     def kind(self) -> str:
         """The kind of the elements."""
         return self.element.kind
-
-    def get_int_min_value(self) -> int:
-        return self.element.get_int_min_value()
-
-    def get_int_max_value(self) -> int:
-        return self.element.get_int_max_value()
-
-    def mangle(self) -> str:
-        return f"{self.element.mangle()}S{'_'.join(map(str, self.shape))}S"
-
-    def with_element_ty(self, element_ty: Any) -> VectorType:
-        return VectorType(self.shape, element_ty)
 
     @property
     def nbytes(self) -> int:
@@ -310,6 +156,7 @@ SCALARS: tuple[ScalarType, ...] = (
 )
 BY_IR_NAME = {row.ir: row for row in SCALARS}
 BY_TRITON_NAME = {row.name: row for row in SCALARS}
+TritonType.scalars = BY_TRITON_NAME
 BY_NAME = {
     **BY_IR_NAME,
     **BY_TRITON_NAME,

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..errors import CompileTypeError
+from ..ir.triton_types import KIND, TritonType
 from ..ir.types import (
     BF16,
     BOOL,
@@ -28,7 +29,6 @@ from ..ir.types import (
     I16,
     I32,
     I64,
-    KIND,
     SCALARS,
     U8,
     U16,
@@ -37,7 +37,6 @@ from ..ir.types import (
     Element,
     PointerType,
     ScalarType,
-    TypeQueries,
     VectorType,
     element_of,
     parse_type,
@@ -53,7 +52,7 @@ float8e4b8, float8e5b16, float8e4b15 = F8E4M3FNUZ, F8E5M2FNUZ, F8E4M3B15
 pi32_t = PointerType(I32)
 
 
-class _Void(TypeQueries):
+class _Void(TritonType):
     """The type of nothing."""
 
     name = "void"
@@ -85,7 +84,7 @@ class SIGNEDNESS(enum.Enum):
     UNSIGNED = 1
 
 
-class dtype(TypeQueries, metaclass=_TypeMaker):
+class dtype(TritonType, metaclass=_TypeMaker):
     """`tl.dtype("fp32")`: the type of that name; every IR type is an instance."""
 
     SINT_TYPES: ClassVar = [row.name for row in SCALARS if row.kind == "i"]

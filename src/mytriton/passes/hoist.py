@@ -1,9 +1,9 @@
-"""Out of loops: loads and reductions that every round would repeat.
+"""Loop-invariant code motion of loads and reductions, which every iteration would repeat.
 
-One idea: pure ops without regions never stand deeper than they need, since the builder places them.
-This pass moves what is left: an op on values from outside a loop leaves it, if the op is pure, or
-if it is a load and nothing in the loop writes. A load that leaves a loop which may not run at all
-is masked by the condition that it runs:
+Pure ops without regions never stand deeper than they need, since the builder places them. This pass
+moves what is left: an op on values from outside a loop leaves it, if the op is pure, or if it is a
+load and nothing in the loop writes. A load that leaves a loop which may not run at all is masked by
+the condition that it runs:
 
     for 0, n, 1 {                        %0 = cmp_lt 0, n
         %0 = load p, none, none    →     %1 = load p, %0, none
@@ -21,7 +21,8 @@ from ..ir.effects import free_values
 from ..ir.nodes import Const, Function, Op, Operand, Region, walk
 from ..ir.ops import Effect, RegionKind
 from ..ir.recursion import Walk
-from .rebuild import Rebuild
+from . import loop_values
+from .rebuild import Rebuild, note
 from .simplify import trips
 
 Leave = Callable[[int], Sequence[Operand] | None]
@@ -44,7 +45,7 @@ class _Hoist(Rebuild):
     def region(self, op: Op, region: Region) -> Walk[Region]:
         level = self.builder.level + 1
         around = self.bounds.pop(level, None)
-        counted = op.name == "for" and self.effects[op] is not Effect.WRITE
+        counted = loop_values.index(op) is not None and self.effects[op] is not Effect.WRITE
         if counted and _direction(self.operand(op.operands[2])):
             self.bounds[level] = self.operands(op)[:3]
         made: Region = yield super().region(op, region)
@@ -66,7 +67,10 @@ class _Hoist(Rebuild):
             return results
         operands = self.operands(op)
         used = (*operands, *map(self.operand, free_values(op)))
-        with self.builder.at_level(self.level(used, self.any_loop)):
+        level = self.level(used, self.any_loop)
+        if level < self.builder.level:
+            note("hoisted reduction")
+        with self.builder.at_level(level):
             results = yield self.keep_regions(op, operands)
         return results
 
@@ -75,20 +79,21 @@ class _Hoist(Rebuild):
         level = self.level(operands, self.bounds.get)
         if level == here:
             return self.keep(op, operands)
+        note("hoisted load")
         pointer, mask, other = operands
-        self.builder.where = op.where
         with self.builder.at_level(level):
             for left in range(level + 1, here + 1):
                 mask = _both(mask, _runs(self.bounds[left]))
-            return self.builder.emit("load", (pointer, mask, other), dict(op.attrs))
+            return self.builder.make(op.row, (pointer, mask, other), op.attrs)
 
     def any_loop(self, level: int) -> Sequence[Operand] | None:
-        """Nothing is needed to leave a loop; None: the region of that level is none."""
+        """Pure ops may leave any loop without extra operands (the empty tuple) and no other region
+        (None)."""
         return () if self.builder.kind(level) is RegionKind.LOOP else None
 
     def level(self, used: Sequence[Operand], leave: Leave) -> int:
-        """The outermost open region in which all these values are known, and those that `leave`
-        says are needed to leave a region; None: it may not be left."""
+        """The outermost level the op can move to: all its operands, and what each loop left on the
+        way requires (`leave`), must be defined there."""
         level, inner = self.builder.level, self.builder.level_of(used)
         while level > inner and (needed := leave(level)) is not None:
             inner = max(inner, self.builder.level_of(needed))

@@ -10,7 +10,10 @@ the way; a `PlainBuilder` leaves every op where it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from ..ir.build import Builder, using
@@ -22,6 +25,27 @@ Results = Sequence[Operand] | None
 Rules = Mapping[str, Callable[[Any, Op, tuple[Operand, ...]], Any]]
 """By op name. A rule gets the rebuild, the op and its new operands, emits what it likes and returns
 the results; None: the op stays. The rule of an op with regions returns a `Walk` of that."""
+
+
+_applied: ContextVar[Counter[str] | None] = ContextVar("applied", default=None)
+
+
+@contextmanager
+def counting_rules() -> Iterator[Counter[str]]:
+    """Counts, for the extent of a `with`, how often passes apply each of their rules."""
+    counts: Counter[str] = Counter()
+    token = _applied.set(counts)
+    try:
+        yield counts
+    finally:
+        _applied.reset(token)
+
+
+def note(rule: str) -> None:
+    """Says that a rule was applied."""
+    counts = _applied.get()
+    if counts is not None:
+        counts[rule] += 1
 
 
 class Rebuild:

@@ -1,10 +1,14 @@
-"""Less to do for the same result: algebra, repeated loads, branches and loops that are known.
+"""Canonicalisation: algebra, repeated loads, branches and loops whose way is known.
 
-One idea: each op is emitted again unless a rule knows something better, in loops and branches as
-outside; what that makes known is folded on the way. It is repeated while something changes.
+Each op is emitted again unless a rule knows something better, in loops and branches as outside;
+what that makes known is folded on the way. It is repeated while something changes. The rules for
+values are those of `algebra`. Those here look at memory and control flow:
 
-Loads of one address with one mask are one load as long as nothing between them writes. A value that
-a loop carries but never changes is the value that it starts with.
+- loads of one address with one mask are one load as long as nothing between them writes (redundant
+  load elimination); what is always masked off is not accessed;
+- an `if` of a known condition is the branch taken, one of empty branches a `select`;
+- a loop of no iteration is what it starts with, of one iteration its body; a value that a loop
+  carries but never changes is its init.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from ..ir.recursion import Walk, done
 from ..ir.types import PointerType, ScalarType, element_of
 from . import loop_values
 from .algebra import ALGEBRA, constant_of, full, made_by, narrow, shaped
-from .rebuild import Rebuild, Results
+from .rebuild import Rebuild, Results, note
 
 ROUNDS = 8
 """Enough for what one simplification lets another see; a deeper one is left alone."""
@@ -44,8 +48,6 @@ class Simplify(Rebuild):
         super().__init__(RULES)
         self.loaded: dict[Any, Sequence[Operand]] = {}
         self.uses: Counter[Operand] | None = None
-        self.fired: Counter[str] = Counter()
-        """How often each rule of `algebra` changed an op."""
 
     def function(self, function: Function) -> Function:
         self.old = function
@@ -90,7 +92,7 @@ def _value(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
     for rule in ALGEBRA[op.name]:
         value = rule.rewrite(op, operands)
         if value is not None:
-            ctx.fired[rule.name] += 1
+            note(rule.name)
             return (shaped(value, op.types[0]),)
     return None
 
@@ -105,7 +107,8 @@ def _add(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
         zero = constant_of(dot.operands[2])
         here = ctx.builder.level_of(dot.results) == ctx.builder.level
         if zero is not None and not zero.value and here and ctx.used_once(op.operands[place]):
-            return ctx.builder.emit("dot", (*dot.operands[:2], acc), dict(dot.attrs))
+            note("dot accumulates")
+            return ctx.builder.make(dot.row, (*dot.operands[:2], acc), dot.attrs)
     return _value(ctx, op, operands)
 
 
@@ -123,6 +126,7 @@ def _always(mask: Operand) -> bool | None:
 def _load(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
     pointer, mask, other = _fewer(operands)
     if _always(mask) is False and (absent := _absent(op, other)) is not None:
+        note("load of nothing")
         return (absent,)
     operands = (pointer, None if _always(mask) else mask, other)
     if own_effect(op) is Effect.WRITE:
@@ -130,6 +134,8 @@ def _load(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
     key = (*map(_key, operands), *sorted(op.attrs.items()))
     if key not in ctx.loaded:
         ctx.loaded[key] = ctx.keep(op, operands)
+    else:
+        note("repeated load")
     return ctx.loaded[key]
 
 
@@ -148,6 +154,7 @@ def _absent(op: Op, other: Operand) -> Operand:
 def _store(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
     pointer, value, mask = _fewer(operands)
     if _always(mask) is False and not op.types:
+        note("store of nothing")
         return ()
     return ctx.keep(op, (pointer, value, None if _always(mask) else mask))
 
@@ -162,12 +169,15 @@ def _condition(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
 def _if(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Walk[Results]:
     condition, (then, other) = operands[0], op.regions
     if isinstance(condition, Const):
+        note("known branch")
         return ctx.inline(then if condition.value else other, ())
     negated = made_by(condition, "not")
     if negated is not None:
+        note("negated branch")
         swapped = Op(op.row, op.operands, op.types, op.attrs, (other, then), op.where)
         return ctx.keep_regions(swapped, negated.operands)
     if len(then.ops) == len(other.ops) == 1 and not _pointers(op):
+        note("branch of nothing but values")
         pairs = zip(map(ctx.operand, then.results), map(ctx.operand, other.results))
         return done([emit("select", condition, left, right) for left, right in pairs])
     return _without_equal(ctx, op)
@@ -190,6 +200,7 @@ def _with_results(
     """The op with only the results kept; `values` are what the others (and their iter_args) are."""
     if len(kept) == len(op.types):
         return None
+    note("result known")
     for k in set(range(len(op.types))) - set(kept):
         ctx.new.update((param, values[k]) for param in loop_values.iter_args(op, k))
     fewer = loop_values.keep(op, kept)
@@ -212,8 +223,10 @@ def _for(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Walk[Results]:
     (body,), inits = op.regions, operands[3:]
     count = trips(operands)
     if count == 0:
+        note("loop of no iteration")
         return done(inits)
     if count == 1:
+        note("loop of one iteration")
         return ctx.inline(body, (operands[0], *inits))
     return _without_constant(ctx, op, inits)
 
