@@ -73,3 +73,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_acquire_all, after_in_parent=_release_all, after_in_child=_release_all
     )
+
+compiling = held_over_fork(threading.RLock())
+"""Held by the thread that compiles, and while modules are imported that only compiling needs: a
+fork in the middle of an import would leave the child a module that never gets ready."""

@@ -13,13 +13,13 @@ the stages before it, and how it reads as text. A launch makes the stage that it
 from __future__ import annotations
 
 import dataclasses
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
 from ..errors import CompileValueError, Where
+from ..fork import compiling
 from ..frontend.guards import Guards
 from ..frontend.signature import Constexpr
 from ..frontend.trace import traced
@@ -27,9 +27,6 @@ from ..ir.nodes import Function, Param
 from ..passes import pipeline
 from ..passes.provenance import makes_unknown_addresses, written
 from ..targets import TARGETS, CompileOptions, Executable, PythonKernel
-
-compiling = threading.RLock()
-"""Held while a stage is made: one thread compiles at a time."""
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from .. import targets
 from ..errors import CompileError, CompileTypeError, KernelFault, is_user_code
+from ..fork import compiling
 from ..frontend.signature import Constexpr
 from ..frontend.source import remember, source
 from ..ir.build import tracing
@@ -261,10 +262,14 @@ class JITFunction(KernelInterface):
             plan = self._plans.get(key)
         except TypeError:  # an option that cannot be hashed, such as a dict of libraries
             return self._new_plan(values, options, chosen)
-        if plan is None or plan.compilation.violated() is not None:
-            plan = self._new_plan(values, options, chosen)
-            if NEEDS_FULL_KEY not in parts:
-                self._plans[key] = plan
+        if plan is not None and plan.compilation.violated() is None:
+            return plan
+        with compiling:
+            plan = self._plans.get(key)  # another thread may have been faster
+            if plan is None or plan.compilation.violated() is not None:
+                plan = self._new_plan(values, options, chosen)
+                if NEEDS_FULL_KEY not in parts:
+                    self._plans[key] = plan
         return plan
 
     def _new_plan(

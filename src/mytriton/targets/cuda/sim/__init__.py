@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from ....errors import KernelAssertionError
+from ....fork import held_over_fork
 from ... import CompileOptions, Grid
 from ...memory import Argument
 from ..prelude import host_text
@@ -32,7 +33,7 @@ DYNAMIC = "extern __shared__ __align__(16) unsigned char scratch[];"
 RESIDENT_THREADS = 4096
 """How many threads run side by side where programs may wait for each other."""
 
-_lock = threading.Lock()
+_lock = held_over_fork(threading.Lock())
 
 
 @dataclass(frozen=True)
