@@ -30,7 +30,7 @@ from .cache import specialize
 from .compiled_kernel import CompiledKernel
 from .launch import execute, grid_of
 from .marshal import Marshal, marshal_of
-from .options import LAUNCH_OPTIONS, check_options, compile_options
+from .options import LAUNCH_OPTIONS, check_options, compile_options, options_key
 from .parameters import parameters
 from .target import chosen_target, target_of
 
@@ -257,9 +257,8 @@ class JITFunction(KernelInterface):
     ) -> Plan:
         """How to launch with arguments like these, in the order of the parameters."""
         chosen = chosen_target(options.get("target"))
-        key: Any = (chosen, self.debug, parts, tuple(options.items()) if options else ())
         try:
-            plan = self._plans.get(key)
+            plan = self._plans.get(key := (chosen, self.debug, parts, options_key(options)))
         except TypeError:  # an option that cannot be hashed, such as a dict of libraries
             return self._new_plan(values, options, chosen)
         if plan is not None and plan.compilation.violated() is None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..errors import CompileValueError
 from ..targets import CompileOptions
+from .constexprs import exact
 
 Refusal = Callable[[Any, str | None], str | None]
 """Why a value is refused on a target (None: compiling only); None where it is not."""
@@ -116,7 +117,7 @@ LAUNCH_OPTIONS: dict[str, LaunchOption] = {
             "num_warps",
             "1, 2, 4, 8, 16 or 32",
             "acts",
-            "CUDA: the tiled lowering with so many warps a program; a hint on the other targets",
+            "cuda, cudasim: the tiled lowering with so many warps a program; a hint elsewhere",
             _one_of(None, *WARPS),
         ),
         LaunchOption(
@@ -195,6 +196,14 @@ def check_options(options: Mapping[str, Any], target: str | None) -> None:
         if reason is not None:
             where = f" on {target}" if target else ""
             raise CompileValueError(f"{name}={value!r}{where}: {reason}")
+
+
+def options_key(options: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What tells launches with these options apart, beside the target. Raises TypeError for values
+    that cannot be hashed."""
+    if not options or (len(options) == 1 and "target" in options):
+        return ()
+    return tuple((name, exact(value)) for name, value in options.items() if name != "target")
 
 
 def compile_options(
