@@ -2,7 +2,8 @@
 
 questions.json holds a list of kernels, each the text of a module with a function `kernel` that
 calls `note(value)` on what is asked, and the types of its arguments. Prints, as JSON, for each the
-type of the value, such as "fp32[4]", or "refused". Needs no GPU: only Triton's frontend runs.
+types of the values, such as "fp32[4] i32[]", or "refused: …". Needs no GPU: only Triton's frontend
+runs.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def answer(path: Path, question: dict[str, Any]) -> str:
         source.make_ir(backend.target, options, functions, modules, context)
     except Exception as error:
         return f"refused: {type(error).__name__}: {error}"[:2000]
-    return FOUND[0]
+    return " ".join(FOUND)
 
 
 def main() -> None:

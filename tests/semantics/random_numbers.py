@@ -202,10 +202,11 @@ ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "^": lambda a, b: a ^ b,
     "<": lambda a, b: a < b,
     "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
     "==": lambda a, b: a == b,
     "!=": lambda a, b: a != b,
 }
-COMPARISONS = ("<", "<=", "==", "!=")
+COMPARISONS = ("<", "<=", ">", "==", "!=")
 
 
 def python(symbol: str, a: Any, b: Any) -> Weak:
