@@ -7,6 +7,7 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
+from mytriton.errors import KernelError
 from tests.support.backends import run_everywhere
 
 
@@ -299,3 +300,21 @@ def test_python_is_the_metalanguage(double):
         WIDTHS=(10, 20, 30),
         DOUBLE=double,
     )
+
+
+@triton.jit
+def step_kernel(out, low, high, step):
+    turns = 0
+    for _ in range(low, high, step):
+        turns += 1
+    tl.store(out, turns)
+
+
+@pytest.mark.parametrize("target", ["interpret", "cpu"])
+def test_a_range_with_a_step_of_0_is_a_fault_at_its_line(target):
+    out = np.full(1, 7, np.int32)
+    with pytest.raises(KernelError, match=r"range\(\) with a step of 0, in program") as caught:
+        step_kernel[(1,)](out, 0, 10, 0, target=target)
+    assert "for _ in range" in str(caught.value) and out[0] == 7
+    step_kernel[(1,)](out, 0, 10, 3, target=target)
+    assert out[0] == 4

@@ -196,3 +196,42 @@ def test_histogram_counts_unmasked_lanes(n):
         BINS=16,
         expected={"out": expected},
     )
+
+
+@triton.jit
+def add_and_larger(total, most, value, other):
+    return total + value, tl.maximum(most, other)
+
+
+@triton.jit
+def pair_kernel(x, out, B: tl.constexpr):
+    value = tl.load(x + tl.arange(0, B))
+    total, most = tl.reduce((value, value), 0, add_and_larger)
+    tl.store(out, total)
+    tl.store(out + 1, most)
+
+
+@pytest.mark.parametrize("block", [1, 40, 64])
+def test_a_sum_and_a_maximum_in_one_reduction(block):
+    x = np.arange(block, dtype=np.float32) - 50
+    expected = {"out": [x.sum(), x.max()]}
+    run_everywhere(pair_kernel, (1,), x, np.zeros(2, np.float32), B=block, expected=expected)
+
+
+@triton.jit
+def product_kernel(x, y, acc, out, M: tl.constexpr):
+    i = tl.arange(0, M)[:, None] * M + tl.arange(0, M)[None, :]
+    product = tl.dot(tl.load(x + i), tl.load(y + i), tl.load(acc + i), input_precision="ieee")
+    tl.store(out + i, product)
+
+
+@pytest.mark.parametrize("target", ["interpret", "cpu"])
+@pytest.mark.parametrize(("left", "right"), [(-0.0, 1.0), (0.0, 1.0), (0.0, -1.0), (-0.0, -1.0)])
+@pytest.mark.parametrize("acc", [0.0, -0.0])
+def test_a_product_of_zeros_has_the_sign_of_the_sum(target, left, right, acc):
+    """-0.0 only where the accumulator and every product are -0.0 (IEEE 754, section 6.3)."""
+    x, y, start = (np.full((16, 16), value, np.float32) for value in (left, right, acc))
+    out = np.ones((16, 16), np.float32)
+    product_kernel[(1,)](x, y, start, out, M=16, target=target)
+    expected = np.float32(acc) + np.float32(left) * np.float32(right)
+    assert (out == 0).all() and (np.signbit(out) == np.signbit(expected)).all()

@@ -46,9 +46,13 @@ def number_of(emitter: FunctionEmitter, op: Op) -> int:
 
 
 def scalar_assert(emitter: FunctionEmitter, nest: Nest, op: Op) -> None:
-    condition = emitter.register(nest, op.operands[0])
+    fail_unless(emitter, nest.codes[0], emitter.register(nest, op.operands[0]), op)
+
+
+def fail_unless(emitter: FunctionEmitter, code: Code, condition: Reg, op: Op) -> None:
+    """Where the condition is false the program reports the op, and ends."""
     emitter.writer.module.helpers["failed"] = FAILED
-    fresh, code = emitter.writer.names.fresh, nest.codes[0]
+    fresh = emitter.writer.names.fresh
     fine, failed = fresh("fine"), fresh("failed")
     code.add(f"br i1 {condition.text}, label %{fine}, label %{failed}")
     code.start(failed)

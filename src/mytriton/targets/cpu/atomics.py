@@ -27,6 +27,14 @@ from .types import SIZES, memory
 INSTRUCTIONS = {"add": "add", "and": "and", "or": "or", "xor": "xor", "xchg": "xchg"}
 ENDS = {("max", "i"): "max", ("min", "i"): "min", ("max", "u"): "umax", ("min", "u"): "umin"}
 
+ORDERINGS = {
+    "relaxed": ("monotonic", "monotonic"),
+    "acquire": ("acquire", "acquire"),
+    "release": ("release", "monotonic"),
+    "acq_rel": ("acq_rel", "acquire"),
+}
+"""LLVM's memory orderings by `sem`: of the atomic, and of a compare-and-swap that fails."""
+
 Act = Callable[[Nest, Reg], Reg]
 """Does the atomic at an address, at the end of the innermost code; returns the old value's bits."""
 
@@ -59,21 +67,30 @@ def _from_bits(nest: Nest, element: Element, bits: Reg) -> Reg:
 
 
 def _modify(op: Op, element: ScalarType, value: Reg) -> Act:
-    kind = op.attrs["kind"]
+    kind, order = op.attrs["kind"], ORDERINGS[op.attribute("sem")]
     if kind == "xchg" or element.kind != "f":
         instruction = INSTRUCTIONS.get(kind) or ENDS[kind, element.kind]
-        return lambda nest, address: _instruction(nest, instruction, element, address, value)
-    return lambda nest, address: _swap_loop(nest, ATOMIC_ROWS[kind], element, address, value)
+        return lambda nest, at: _instruction(nest, instruction, element, at, value, order[0])
+    return lambda nest, at: _swap_loop(nest, ATOMIC_ROWS[kind], element, at, value, order)
 
 
-def _instruction(nest: Nest, instruction: str, element: Element, address: Reg, value: Reg) -> Reg:
+def _instruction(
+    nest: Nest, instruction: str, element: Element, address: Reg, value: Reg, order: str
+) -> Reg:
     bits = _as_bits(nest, element, value)
     align = SIZES[memory(element)]
-    text = f"atomicrmw {instruction} {address.typed}, {bits.typed} acq_rel, align {align}"
+    text = f"atomicrmw {instruction} {address.typed}, {bits.typed} {order}, align {align}"
     return _here(nest, "old", text, bits.type)
 
 
-def _swap_loop(nest: Nest, row: str, element: ScalarType, address: Reg, value: Reg) -> Reg:
+def _swap_loop(
+    nest: Nest,
+    row: str,
+    element: ScalarType,
+    address: Reg,
+    value: Reg,
+    order: tuple[str, str],
+) -> Reg:
     """old = memory; until memory is still old: memory = row(old, value)."""
     writer, code = nest.writer, nest.codes[-1]
     type_, align = _bits(element), SIZES[memory(element)]
@@ -91,7 +108,8 @@ def _swap_loop(nest: Nest, row: str, element: ScalarType, address: Reg, value: R
     new = rows.elementwise(nest, table, element, [old, value], "new")
     assert isinstance(new, Reg)
     bits = _as_bits(nest, element, new)
-    operands = f"{address.typed}, {type_} %{seen}, {bits.typed} acq_rel monotonic, align {align}"
+    new_bits = f"{bits.typed} {order[0]} {order[1]}, align {align}"
+    operands = f"{address.typed}, {type_} %{seen}, {new_bits}"
     pair = _here(nest, "pair", f"cmpxchg {operands}", type_)
     code.add(f"%{found} = extractvalue {{ {type_}, i1 }} {pair.text}, 0")
     won = _here(nest, "won", f"extractvalue {{ {type_}, i1 }} {pair.text}, 1", "i1")
@@ -100,11 +118,13 @@ def _swap_loop(nest: Nest, row: str, element: ScalarType, address: Reg, value: R
     return Reg(f"%{seen}", type_, 0, len(nest.codes) - 1)
 
 
-def _compare_and_swap(element: Element, expected: Reg, value: Reg) -> Act:
+def _compare_and_swap(op: Op, element: Element, expected: Reg, value: Reg) -> Act:
+    order, failed = ORDERINGS[op.attribute("sem")]
+
     def act(nest: Nest, address: Reg) -> Reg:
         wanted, new = _as_bits(nest, element, expected), _as_bits(nest, element, value)
         align = SIZES[memory(element)]
-        operands = f"{address.typed}, {wanted.typed}, {new.typed} acq_rel acquire, align {align}"
+        operands = f"{address.typed}, {wanted.typed}, {new.typed} {order} {failed}, align {align}"
         pair = _here(nest, "pair", f"cmpxchg {operands}", wanted.type)
         text = f"extractvalue {{ {wanted.type}, i1 }} {pair.text}, 0"
         return _here(nest, "old", text, wanted.type)
@@ -130,7 +150,7 @@ def guarded(nest: Nest, element: Element, address: Reg, mask: Reg | None, act: A
 def _act_of(op: Op, element: Any, values: list[Reg]) -> Act:
     if op.name == "atomic":
         return _modify(op, element, values[0])
-    return _compare_and_swap(element, values[0], values[1])
+    return _compare_and_swap(op, element, values[0], values[1])
 
 
 def _parts(op: Op) -> tuple[list[Any], Any]:

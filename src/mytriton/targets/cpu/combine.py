@@ -55,6 +55,12 @@ def _emit(nest: Nest, op: Op, forms: list[Any]) -> Form:
     return rows.elementwise(nest, element, kind, forms, op.name)
 
 
+def combine_one(nest: Nest, result: Operand, old: Reg, value: Reg) -> Form:
+    """One result of an independent region, by its own op."""
+    assert isinstance(result, Value)
+    return _emit(nest, result.op, [old, value])
+
+
 def identities(region: Region) -> list[Reg]:
     """The start values of an independent region's accumulators."""
     starts = []

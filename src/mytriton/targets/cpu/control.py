@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...ir.effects import accesses_memory, may_spin
-from ...ir.nodes import Op, Operand, Param, Region
+from ...ir.nodes import Const, Op, Operand, Param, Region
 from ...ir.types import element_of, shape_of
 from . import affine
-from .assert_print import leave_if_stopped
+from .assert_print import fail_unless, leave_if_stopped
 from .code import Code, Reg, const
 from .launch.cooperative_launch import WAIT_END, WAIT_TURN
 from .nest import Home, Nest
@@ -169,6 +169,9 @@ def for_loop(emitter: FunctionEmitter, code: Code, op: Op) -> None:
     nest, fresh, region = Nest(emitter.writer, [code]), emitter.writer.names.fresh, op.regions[0]
     low, high, step = (emitter.register(nest, operand) for operand in op.operands[:3])
     signed = element_of(region.params[0].ty).kind == "i"
+    if not isinstance(op.operands[2], Const):
+        moves = nest.inst("moves", "icmp ne", [step, const(step.type, 0)], "i1")
+        fail_unless(emitter, code, moves, op)
     trips = trip_count(nest, low, high, step, signed)
     carried = _carried(emitter, code, region.params[1:], list(op.operands[3:]))
     head, inside, after = fresh("for"), fresh("for.body"), fresh("for.end")

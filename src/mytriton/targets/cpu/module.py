@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...ir.nodes import Function, Op, number, walk
+from ...ir.nodes import Const, Function, Op, number, walk
 from .code import Code, Module, Names
 from .host import Host
 from .launch.cooperative_launch import waits
@@ -47,8 +47,14 @@ class KernelText:
 
 
 def messages(function: Function) -> tuple[Op, ...]:
-    """The asserts and prints of a function; each reports its place in this list, from 1."""
-    return tuple(op for op in walk(function.body) if op.name in ("assert", "print"))
+    """What a program may report: the asserts, prints, and loops whose step may be 0. Each reports
+    its place in this list, from 1.
+    """
+    return tuple(op for op in walk(function.body) if op.name in ("assert", "print") or _steps(op))
+
+
+def _steps(op: Op) -> bool:
+    return op.name == "for" and not isinstance(op.operands[2], Const)
 
 
 def kernel_text(function: Function, overlap: bool, host: Host) -> KernelText:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from ...ir.nodes import Op, Value
 from ...ir.types import element_of
 from .code import Code, Reg, const
-from .combine import apply, identities
+from .combine import apply, combine_one, identities
 from .nest import Form, Nest
 from .schedule.plan import Root
 from .types import full
@@ -140,13 +140,14 @@ def accumulate(nest: Nest, total: Sums, forms: Sequence[Form]) -> None:
 
 def combine(nest: Nest, total: Sums, olds: list[Reg], values: list[Reg]) -> list[Reg]:
     """Two sets of accumulators as one."""
+    region = _op(total).regions[0]
     if not any(total.keys):
-        forms = apply(nest, _op(total).regions[0], [*olds, *values])
-        return [nest.wide(form) for form in forms]
-    assert all(total.keys), "a reduction of floats by maximum and another by something else"
+        return [nest.wide(form) for form in apply(nest, region, [*olds, *values])]
     return [
         nest.call("best", KEYS[key][0], [old, value])
-        for key, old, value in zip(total.keys, olds, values, strict=True)
+        if key
+        else nest.wide(combine_one(nest, result, old, value))
+        for result, key, old, value in zip(region.results, total.keys, olds, values, strict=True)
     ]
 
 

@@ -95,7 +95,18 @@ def _dot(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
             return (np.asarray(acc + _whole_product(left, right).astype(acc.dtype)),)
     with np.errstate(all="ignore"):
         total = _real_product(left, right, element, op.attribute("precision")) + acc
+        total = _signed_zeros(left, right, np.asarray(acc), total)
     return (round_to(result, total),)
+
+
+def _signed_zeros(left: Array, right: Array, acc: Array, total: Array) -> Array:
+    """-0.0 where the accumulator and all products are -0.0, as where they are added one by one."""
+    zeros = (total == 0) & np.signbit(acc)
+    if not zeros.any():
+        return total
+    minus, other = (np.signbit(part).astype(np.float64) for part in (left, right))
+    positive = minus @ other + (1 - minus) @ (1 - other)
+    return np.where(zeros & (positive == 0), -0.0, total)
 
 
 def _whole_product(left: Array, right: Array) -> Array:

@@ -14,7 +14,7 @@ from functools import cached_property
 from time import perf_counter_ns
 from typing import Any
 
-from ....errors import KernelAssertionError
+from ....errors import KernelAssertionError, KernelError
 from ....ir.nodes import Function, Op
 from ....ir.text import print_function
 from ....ir.types import Type, element_of
@@ -72,6 +72,7 @@ class CpuKernel:
         letters = "".join(letter(param.ty) for param in function.params)
         self._pack = struct.Struct(packing(letters)).pack
         self._record = record_with(len(function.params))
+        self._system = (yield_address(), sleep_address()) if self._waits else (0, 0)
         self._no_counts = (0, 0, 0, 0)
         self._per_program = 0.0
         """Nanoseconds a program takes, as last measured; 0.0: not known."""
@@ -125,10 +126,6 @@ class CpuKernel:
                 self._run_long(record, total)
         if self._reports:
             self._check(record)
-
-    @cached_property
-    def _system(self) -> tuple[int, int]:
-        return (yield_address(), sleep_address()) if self._waits else (0, 0)
 
     def _run_inline(self, record: Any, programs: int) -> None:
         """In this thread, which is timed."""
@@ -188,8 +185,10 @@ def record_with(arguments: int) -> type[LaunchRecord]:
     return type("Record", (LaunchRecord,), {"_fields_": fields})
 
 
-def failure(op: Op, program: tuple[int, ...]) -> KernelAssertionError:
-    """What a failed assert raises: its message and program, at the kernel's line."""
+def failure(op: Op, program: tuple[int, ...]) -> KernelError:
+    """What a failed assert, or a loop that never ends, raises: at the kernel's line."""
+    if op.name == "for":
+        return KernelError(f"range() with a step of 0, in program {program}", op.where)
     message = op.attribute("message") or "the condition is false"
-    text = f"device assertion failed: {message}, in program {tuple(program)}"
+    text = f"device assertion failed: {message}, in program {program}"
     return KernelAssertionError(text, op.where)

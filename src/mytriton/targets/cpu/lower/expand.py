@@ -80,7 +80,9 @@ class Expander:
             element = scalar_at(op, 0)
             if not has_instruction(row, element):
                 return (expansion(row.expand, element, operands),)
-        return self.builder.emit(op.name, operands, dict(op.attrs), self.regions(op))
+        regions = self.regions(op)
+        self.builder.where = op.where
+        return self.builder.emit(op.name, operands, dict(op.attrs), regions)
 
     def loop(self, op: Op, first: int) -> tuple[Operand, ...]:
         """A loop, without the blocks among its carried values that only move (`induction`)."""
@@ -94,6 +96,7 @@ class Expander:
             for region in op.regions
         )
         bounds = [self.get(operand) for operand in op.operands[:first]]
+        self.builder.where = op.where
         results = self.builder.emit(op.name, [*bounds, *carried], dict(op.attrs), regions)
         return tuple(
             self.at(starts[number], result) if number in moved else result
