@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from types import FrameType
@@ -24,6 +26,12 @@ code."""
 def is_user_code(filename: str) -> bool:
     """Whether code of that file is the user's rather than this package's own."""
     return not filename.startswith(PACKAGE)
+
+
+def source_line(frame: FrameType, line: int | None = None) -> str:
+    """The line a frame is at (or another of its file), stripped; '' where it cannot be had."""
+    number = frame.f_lineno if line is None else line
+    return linecache.getline(frame.f_code.co_filename, number, frame.f_globals).strip()
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,35 @@ def describe(where: Where) -> str:
         times = len(list(repeated))
         lines.append(f"  called from {frame}" + (f", {times} times" if times > 1 else ""))
     return "\n".join(lines)
+
+
+def did_you_mean(name: str, names: Iterable[str], prefix: str = "") -> str:
+    """The end of a message about a name that is not one of `names`: "; did you mean `x`?", or ''.
+
+    prefix: what stands before a name, as `tl.`.
+    """
+    from difflib import get_close_matches
+
+    public = sorted({n for n in names if name.startswith("_") or not n.startswith("_")})
+    close = get_close_matches(name, public, n=1, cutoff=0.65)
+    return f"; did you mean `{prefix}{close[0]}`?" if close else ""
+
+
+def wrong_arguments(error: TypeError, names: Iterable[str], given: Iterable[str] = ()) -> str:
+    """Python's message about arguments that do not fit a function of these parameters, with the
+    parameter that was probably meant or, if none is close, all of them.
+
+    given: the keywords of the call; one that is no parameter comes before anything missing.
+    """
+    text, known = re.sub(r"\. Did you mean .*", "", str(error)), list(names)
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        head = re.match(r"\w+\(\) ", text)
+        text = f"{head[0] if head else ''}got an unexpected keyword argument '{unknown[0]}'"
+        text += did_you_mean(unknown[0], known)
+    if text.endswith("?"):
+        return text
+    return f"{text}; the parameters are ({', '.join(known)})"
 
 
 class KernelFault(Exception):

@@ -57,7 +57,7 @@ def a_block_written_by_index(x, n):
     tl.store(x + tl.arange(0, 8), v)
 
 
-@wrong("ufunc")
+@wrong("np.exp", "use tl.exp")
 def a_function_of_numpy(x, n):
     tl.store(x, np.exp(tl.load(x)))  # wrong
 
@@ -75,6 +75,8 @@ def an_assert_while_compiling(x, n, BLOCK: tl.constexpr = 8):
 @pytest.mark.parametrize("target", ["cpu", "eager"])
 @pytest.mark.parametrize("kernel, words", WRONG)
 def test_the_message_says_what_to_do(kernel: Any, words: tuple[str, ...], target: str) -> None:
+    if target == "eager" and "known only at run time" in words:
+        pytest.skip("the eager driver runs the kernel's Python: it knows every number")
     with pytest.raises(CompileError) as caught:
         kernel[(1,)](np.ones(8, np.float32), 3, target=target)
     assert "# wrong" in str(caught.value)
@@ -146,7 +148,7 @@ def test_a_grid_too_large(grid: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("option", [{"num_warps": 3}, {"num_warps": "x"}, {"num_stages": -1}])
 def test_launch_options_no_target_has(option: dict[str, Any]) -> None:
     (name,) = option
-    with pytest.raises(CompileValueError, match=f"{name} must be .*, got"):
+    with pytest.raises(CompileValueError, match=f"{name}=.* on cpu: must be"):
         checked[(1,)](np.zeros(1, np.float32), 9, target="cpu", **option)
 
 

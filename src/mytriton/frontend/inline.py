@@ -18,9 +18,10 @@ from ..errors import (
     CompileValueError,
     KernelFault,
     Location,
-    Where,
     is_user_code,
+    wrong_arguments,
 )
+from .python_errors import EXPLAINED, explained
 from .rewritten import rewritten
 from .signature import as_call, constexpr_argument, is_constexpr, signature
 
@@ -65,7 +66,8 @@ def run(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
     except (AssertionError, KeyboardInterrupt):
         raise
     except Exception as error:
-        raise _as_compile_error(error) from error
+        made = _as_compile_error(error)
+        raise made from (None if isinstance(error, EXPLAINED) and made is not error else error)
     finally:
         _inlining.reset(entered)
 
@@ -83,7 +85,8 @@ def inline(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     try:
         bound = form.bind(*args, **kwargs)
     except TypeError as error:
-        raise CompileTypeError(f"{function.__name__}(): {error}") from None
+        text = wrong_arguments(error, form.parameters, kwargs)
+        raise CompileTypeError(f"{function.__name__}(): {text}") from None
     bound.apply_defaults()
     for name, value in bound.arguments.items():
         if is_constexpr(form.parameters[name]):
@@ -116,23 +119,26 @@ _KINDS: tuple[tuple[type[Exception], type[CompileError]], ...] = (
 
 def _as_compile_error(error: Exception) -> Exception:
     """A Python error of the kernel's own code as a CompileError at its line; others as they are."""
-    where = _where(error.__traceback__)
-    if not where:
+    frames = _kernel_frames(error.__traceback__)
+    if not frames:
         return error
+    where = tuple(
+        Location(f.tb_frame.f_code.co_filename, f.tb_lineno, f.tb_frame.f_code.co_name)
+        for f in frames
+    )
     kind = next((made for given, made in _KINDS if isinstance(error, given)), CompileError)
-    text = f"{type(error).__name__}: {error}"
+    text = explained(error, frames[0].tb_frame, frames[0].tb_lineno)
     return kind(text, where).with_traceback(error.__traceback__)
 
 
-def _where(trace: TracebackType | None) -> Where:
-    """The kernel frames of a traceback, innermost first, if it was raised by kernel code itself."""
-    frames: list[Location] = []
-    entered = inside = False
+def _kernel_frames(trace: TracebackType | None) -> list[TracebackType]:
+    """The kernel frames of a traceback, innermost first."""
+    frames: list[TracebackType] = []
+    entered = False
     while trace is not None:
         code = trace.tb_frame.f_code
-        inside = is_user_code(code.co_filename)
-        if entered and inside:
-            frames.append(Location(code.co_filename, trace.tb_lineno, code.co_name))
+        if entered and is_user_code(code.co_filename):
+            frames.append(trace)
         entered = entered or code.co_name == trace_entry.__name__
         trace = trace.tb_next
-    return tuple(reversed(frames))
+    return frames[::-1]

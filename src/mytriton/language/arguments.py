@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from ..errors import CompileTypeError, CompileValueError
 from ..ir.types import Element, VectorType
+from . import hints
 from .constexpr import constexpr, unwrap
 from .promotion import Number, known
 from .tensor import TensorLike, tensor
@@ -52,7 +53,7 @@ def constant_int(value: ConstInt, what: str) -> int:
     if isinstance(found, float) or not hasattr(found, "__index__"):
         text = repr(found)
         if isinstance(value, tensor) and found is None:
-            text = f"a value of type {value.type}, known only at run time"
+            text = f"{hints.subject(value)[:-1]}; {hints.as_constexpr(value)}"
         raise CompileTypeError(
             f"{what} must be an int known when the kernel is compiled (a tl.constexpr), got {text}"
         )

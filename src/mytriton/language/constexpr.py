@@ -8,9 +8,12 @@ and tensors only.
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar
+
+from ..errors import CompileTypeError, wrong_arguments
 
 __all__ = ["builtin", "const", "constexpr", "unwrap"]
 
@@ -128,6 +131,23 @@ def builtin(function: Callable[P, R]) -> Callable[P, R]:
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         plain: Any = {key: unwrap(v) for key, v in kwargs.items() if key not in HIDDEN}
         positional: Any = map(unwrap, args)
-        return function(*positional, **plain)
+        try:
+            return function(*positional, **plain)
+        except TypeError as error:
+            raise _argument_error(function, args, plain) or error from None
 
     return call
+
+
+def _argument_error(
+    function: Callable[..., Any], args: Sequence[Any], named: Mapping[str, Any]
+) -> CompileTypeError | None:
+    """The error of arguments that do not fit the function's parameters; None if they do."""
+    form = inspect.signature(function)
+    try:
+        form.bind(*args, **named)
+    except TypeError as error:
+        return CompileTypeError(
+            f"{function.__name__}: {wrong_arguments(error, form.parameters, named)}"
+        )
+    return None

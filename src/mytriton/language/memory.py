@@ -104,8 +104,15 @@ def value_operand(value: TensorLike, pointer: Handle, what: str) -> Handle:
     """A value in the pointers' element type and rank."""
     element = pointee(pointer)
     stored = given(value)
-    if isinstance(stored, (bool, int, float)) and not isinstance(element, PointerType):
+    if isinstance(element, PointerType):
+        pass
+    elif isinstance(stored, (bool, int, float)):
         return convert_number(stored, element)
+    elif isinstance(element_of(stored.ty), PointerType):
+        raise CompileTypeError(
+            f"{what}: the value is a pointer ({stored.ty}), but numbers of {element.name} are"
+            " stored here; did you forget tl.load?"
+        )
     handle = operand(stored, element)
     shape = shape_of(pointer.ty)
     if shape_of(handle.ty) and not shape:

@@ -156,7 +156,9 @@ def _common_int(left: ScalarType, right: ScalarType, division: bool) -> ScalarTy
 
 def _scalar_type(element: Element, symbol: str) -> ScalarType:
     if isinstance(element, PointerType):
-        raise CompileTypeError(f"{symbol}: numbers are needed, got {element}")
+        raise CompileTypeError(
+            f"{symbol}: numbers are needed, got {element}; did you forget tl.load?"
+        )
     return element
 
 

@@ -15,7 +15,7 @@ from ..errors import CompileTypeError, CompileValueError
 from ..ir.build import current, tracing
 from ..ir.nodes import Const, Operand
 from ..ir.types import F32, Element, PointerType, Type, element_of, shape_of
-from . import semantics
+from . import hints, semantics
 from .constexpr import builtin, constexpr, unwrap
 from .promotion import Given, Handle, Number, emit, known, operand, reshape, truth
 
@@ -45,6 +45,18 @@ class Shape(tuple[int, ...]):
     __hash__ = tuple.__hash__
 
 
+class PointerShape(Shape):
+    """The shape `()` of a pointer, of which an array's extents are sometimes asked."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        raise CompileTypeError(
+            "a pointer has no shape: a kernel is given an array's address alone; pass its sizes and"
+            " strides as arguments"
+        )
+
+
 class tensor(Methods):
     """A block of numbers or pointers, or a scalar (shape `()`).
 
@@ -67,6 +79,8 @@ class tensor(Methods):
     @property
     def shape(self) -> Shape:
         """The extents, () of a scalar."""
+        if isinstance(self.type, PointerType):
+            return PointerShape()
         return Shape(shape_of(self.type))
 
     @property
@@ -96,9 +110,7 @@ class tensor(Methods):
         value = current().known(self.handle)
         if value is None:
             raise CompileTypeError(
-                f"a value of type {self.type}, known only at run time, cannot be used as {use};"
-                " for element-wise conditions use &, |, ~ and tl.where, or make the value a"
-                " tl.constexpr parameter"
+                f"{hints.subject(self)} cannot be used as {use}; {hints.python_value(self, use)}"
             )
         return value
 
@@ -117,7 +129,12 @@ class tensor(Methods):
 
     def __format__(self, spec: str) -> str:
         known = self._constant()
-        return format(str(self) if known is None else known, spec)
+        if known is not None:
+            return format(known, spec)
+        shown = hasattr(current(), "show") if tracing() else False
+        if not shown:
+            hints.refuse_text(self)
+        return str(self)
 
     def _constant(self) -> Any:
         """The number of a typed scalar, a float as the shortest text of its type shows it."""
@@ -397,7 +414,8 @@ def given(value: Any) -> Given:
     if getattr(value, "shape", None) == () and isinstance(value.item(), (bool, int, float)):
         number: Number = value.item()
         return number
-    raise CompileTypeError(f"a tensor or a number is needed, got {value!r}")
+    silent = hints.returned_nothing() if value is None else ""
+    raise CompileTypeError(f"a tensor or a number is needed, got {value!r}{silent}")
 
 
 @builtin

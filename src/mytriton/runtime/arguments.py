@@ -212,6 +212,11 @@ def _known_key(value: Any) -> Any:
 
 
 def _describe_known(parameter: Parameter, name: str, value: Any) -> Described:
+    if isinstance(value, str) and name == parameter.name:  # those inside a tuple are constants
+        raise CompileTypeError(
+            f"{name}: a string is known when the kernel is compiled, got {value!r} for a run-time"
+            f" argument; annotate the parameter `{parameter.name}: tl.constexpr`"
+        )
     return Described(Constexpr(unwrap(value)))
 
 

@@ -13,11 +13,11 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, update_wrapper
-from types import FunctionType, TracebackType
+from types import FrameType, FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any, overload
 
 from .. import targets
-from ..errors import CompileError, CompileTypeError, KernelFault, is_user_code
+from ..errors import CompileError, CompileTypeError, KernelFault, is_user_code, wrong_arguments
 from ..fork import compiling
 from ..frontend.signature import Constexpr
 from ..frontend.source import remember, source
@@ -28,7 +28,7 @@ from .arguments import NEEDS_FULL_KEY, Converter, MockTensor, converters, flatte
 from .binder import binder
 from .cache import specialize
 from .compiled_kernel import CompiledKernel
-from .launch import execute, grid_of
+from .launch import Meta, execute, grid_of
 from .marshal import Marshal, marshal_of
 from .options import LAUNCH_OPTIONS, check_options, compile_options, options_key
 from .parameters import parameters
@@ -238,7 +238,9 @@ class JITFunction(KernelInterface):
         try:
             values, parts = self._bind(*args, **kwargs)
         except TypeError as error:
-            raise CompileTypeError(str(error)) from None
+            unknown = kwargs.keys() - set(self.arg_names)
+            names = [*self.arg_names, *sorted(self._options if unknown else ())]
+            raise CompileTypeError(wrong_arguments(error, names, kwargs)) from None
         for hook in self.pre_run_hooks:
             hook(*args, **kwargs)
         try:
@@ -247,10 +249,13 @@ class JITFunction(KernelInterface):
                 plan.compilation.prepare(plan.target)
                 return CompiledKernel(plan.compilation, plan.target, None)
             if callable(grid):
-                grid = grid(dict(zip(self.arg_names, values)))
+                grid = grid(Meta(zip(self.arg_names, values)))
             return plan.launch(grid, values)
         except KernelFault as error:
-            raise error.with_traceback(kernel_frames(error.__traceback__)) from error.__cause__
+            cause = error.__cause__
+            if cause is not None:
+                cause.__traceback__ = kernel_frames(cause.__traceback__)
+            raise error.with_traceback(kernel_frames(error.__traceback__)) from cause
 
     def _plan(
         self, values: tuple[Any, ...], parts: tuple[Any, ...], options: Mapping[str, Any]
@@ -364,20 +369,27 @@ class DeviceCaches:
 
 
 def kernel_frames(trace: TracebackType | None) -> TracebackType | None:
-    """The traceback without this package's own frames; as it is if nothing else is in it, or with
-    MYTRITON_FULL_TRACEBACK=1."""
+    """The traceback without this package's own frames; with MYTRITON_FULL_TRACEBACK=1 as it is."""
     if os.environ.get("MYTRITON_FULL_TRACEBACK") == "1":
         return trace
     kept = None
     frames = []
     rest = trace
     while rest is not None:
-        if is_user_code(rest.tb_frame.f_code.co_filename):
+        if _is_users(rest.tb_frame):
             frames.append(rest)
         rest = rest.tb_next
     for found in reversed(frames):
         kept = TracebackType(kept, found.tb_frame, found.tb_lasti, found.tb_lineno)
-    return kept or trace
+    return kept
+
+
+def _is_users(frame: FrameType) -> bool:
+    """Whether a frame runs the user's code; what this package generates runs in its modules."""
+    module = str(frame.f_globals.get("__name__"))
+    return is_user_code(frame.f_code.co_filename) and not module.startswith(
+        f"{targets.__package__.split('.')[0]}."
+    )
 
 
 @overload

@@ -7,13 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import CompileTypeError, CompileValueError
+from ..errors import CompileTypeError, CompileValueError, did_you_mean
 from ..ir.types import I32
 from ..targets import Grid
 from ..targets.memory import Argument, Buffer, any_overlap
 
 if TYPE_CHECKING:
     from .compile import Compilation
+
+
+class Meta(dict[str, Any]):
+    """The kernel's arguments by name, as a grid function is given them."""
+
+    def __missing__(self, name: str) -> Any:
+        raise CompileValueError(
+            f"the grid asks for {name!r}, which is no argument of this launch"
+            f"{did_you_mean(name, self) or '; there are ' + ', '.join(self)}"
+        )
 
 
 def grid_of(given: Any, least: int = 0) -> Grid:

@@ -18,7 +18,7 @@ import warnings
 from contextvars import ContextVar
 from types import TracebackType
 
-from ..errors import CompileValueError
+from ..errors import CompileValueError, did_you_mean
 from ..targets import TARGETS
 from .arrays import ArrayInfo
 
@@ -90,7 +90,9 @@ def set_target(name: str | None) -> None:
 def check_target(name: str | None) -> str | None:
     """The name. Raises CompileValueError if it is no target's."""
     if name is not None and name not in TARGETS:
-        raise CompileValueError(f"there is no target {name!r}; there are {', '.join(TARGETS)}")
+        meant = did_you_mean(name, TARGETS)
+        known = ", ".join(TARGETS)
+        raise CompileValueError(f"there is no target {name!r}; there are {known}{meant}")
     return name
 
 
