@@ -39,7 +39,9 @@ else:
 
     def __getattr__(name: str) -> math.ElementFunction:
         """The function of a public row that `math.__all__` does not name."""
-        return getattr(math, name)
+        if name in math.FUNCTIONS:
+            return math.FUNCTIONS[name]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 # What Triton's own modules hold of one another, for code that finds it there.
