@@ -1,6 +1,6 @@
 """Python's builtins inside a kernel: the same on Python values, the language's on tensors.
 
-One idea: one entry a builtin. `float(x)` of a Python value stays Python; of a tensor it casts.
+One entry a builtin: `float(x)` of a Python value stays Python; of a tensor it casts.
 """
 
 from __future__ import annotations

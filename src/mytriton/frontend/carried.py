@@ -18,15 +18,26 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import CompileError
 from ..ir.nodes import Operand, Param
 from ..language.debug import StaticOutput, static_output
 from .aliases import Aliases, check_shared, share, shared, two_objects
-from .branches import at_line, refuse_advanced, values_of
-from .heap import ANYTHING, KEYS, Content, Heap, Held, is_mutable, read, write
+from .heap import ANYTHING, KEYS, Content, Heap, Held, is_mutable, read, values_of, write
 from .jumps import RESULT
+from .leaves import (
+    Undefined,
+    at_line,
+    conflict,
+    handle,
+    handle_like,
+    is_dynamic,
+    is_known,
+    same,
+    type_name,
+    zero_like,
+)
 from .plan import (
     Assembly,
     Fresh,
@@ -39,21 +50,8 @@ from .plan import (
     same_form,
     yielded,
 )
-from .pytree import (
-    Undefined,
-    conflict,
-    handle,
-    handle_like,
-    is_dynamic,
-    is_known,
-    same,
-    type_name,
-    zero_like,
-)
-from .watch import ChangeError, Suspect, moment
-
-if TYPE_CHECKING:
-    from .rewrite import Site
+from .rewrite import Site
+from .watch import ChangeError, Suspect, moment, refuse_advanced
 
 Item = tuple[int, int]
 """An item of an object: the object's identity and the position."""

@@ -1,6 +1,6 @@
 """Rewriting expressions: what would ask a tensor for its truth becomes a call that need not.
 
-One idea: no lambda, since a new frame would hide the user's; an operand is kept in a `$name` and
+There is no lambda, since a new frame would hide the user's; an operand is kept in a `$name` and
 Python's own conditional expression does the short circuit.
 
     a and b        →   ($1 := a, $1 := $1 if $ctl.and_ends($1) else $ctl.and_($1, b))[-1]

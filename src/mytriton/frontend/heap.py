@@ -41,6 +41,7 @@ from ..ir.triton_types import TritonType
 from ..language.constexpr import constexpr
 from ..language.tensor import tensor
 from .jumps import RESULT
+from .leaves import UNBOUND
 
 
 @dataclass(frozen=True)
@@ -351,6 +352,12 @@ def kernel_frames(frame: FrameType | None) -> Iterator[FrameType]:
         elif frame.f_code.co_name == TRACE_ENTRY:
             return
         frame = frame.f_back
+
+
+def values_of(frame: FrameType, names: Iterable[str]) -> dict[str, Any]:
+    """The values of names in a frame."""
+    values = frame.f_locals
+    return {name: values.get(name, UNBOUND) for name in names}
 
 
 def _locals(frame: FrameType) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """break, continue and early return as flags, so that every block is left at its end.
 
-One idea: a jump becomes a flag that is set, and the statements it would have jumped over a guarded
+A jump becomes a flag that is set, and the statements it would have jumped over a guarded
 block. While its condition is known to Python the flag is a plain bool and the guard a plain `if`;
 once it depends on the run the flag is carried like any other name.
 

@@ -1,6 +1,6 @@
 """Which names a block binds, and which are still read after it: what control flow has to carry.
 
-One idea: after `jumps.py` every block is left at its end, so liveness is one backward walk over the
+After `jumps.py` every block is left at its end, so liveness is one backward walk over the
 statements, with a fixed point at each loop. What is found is written onto the nodes.
 
     if: `after`    names live after it          for, while: `head`   names live at the loop head

@@ -7,9 +7,9 @@ traced for that.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..ir.build import current
 from ..ir.nodes import Const, Operand, Param, Region
@@ -20,14 +20,12 @@ from ..language.promotion import cast, number_as
 from ..language.semantics import select
 from ..language.tensor import tensor
 from .aliases import check_shared
-from .branches import values_of
 from .carried import Carried
-from .heap import Heap
+from .conditions import as_condition
+from .heap import Heap, values_of
 from .plan import yielded
+from .rewrite import Site
 from .unchanged import Unchanged
-
-if TYPE_CHECKING:
-    from .rewrite import Site
 
 
 class PythonLoop:
@@ -157,10 +155,8 @@ class KernelWhile:
     Iterating gives True where the condition is to be evaluated, False for the body.
     """
 
-    def __init__(
-        self, site: Site, decide: Callable[[Any], bool | Operand], frame: FrameType
-    ) -> None:
-        self.site, self.decide = site, decide
+    def __init__(self, site: Site, frame: FrameType) -> None:
+        self.site = site
         self.frame: FrameType | None = frame
         self.builder = current()
         self.symbolic = False
@@ -224,7 +220,7 @@ class KernelWhile:
         """Whether a jump depends on the run."""
         assert self.frame is not None
         values = self.frame.f_locals
-        return not all(isinstance(self.decide(values.get(f)), bool) for f in self.site.flags)
+        return not all(isinstance(as_condition(values.get(f)), bool) for f in self.site.flags)
 
     def attempt(self, carried: Carried) -> Iterator[bool]:
         self.params = carried.params()
@@ -245,7 +241,7 @@ class KernelWhile:
             carried.undo()
 
     def test(self, value: Any) -> None:
-        self.answer = self.decide(value)
+        self.answer = as_condition(value)
 
     def enter(self) -> tuple[Any, ...]:
         assert self.carried is not None

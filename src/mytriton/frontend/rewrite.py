@@ -1,6 +1,6 @@
 """Rewriting a kernel's source so that its control flow can become regions.
 
-One idea: in frame and in place. No function is extracted: each `if`, `for` and `while` becomes
+In frame and in place: no function is extracted: each `if`, `for` and `while` becomes
 plain Python around calls of a `Control` (`control.py`) in the very frame of the kernel, under its
 own file, lines and columns, so tracebacks, breakpoints and locals stay the user's. Per statement,
 with `a, b` the names that live on:
@@ -117,7 +117,7 @@ class Statements:
 
     def if_(self, node: Any) -> Steps[list[ast.stmt]]:
         guard = getattr(node, "flags", ())
-        test = _call("clear", [node.test], node) if guard else self.expression(node.test)
+        test = _call("no_jump_taken", [node.test], node) if guard else self.expression(node.test)
         if not guard and expressions.is_static(node.test):
             return [(yield self.plain_if(node, test))]
         bound = bindings([*node.body, *node.orelse]) & self.own - {HIDDEN}
@@ -211,7 +211,7 @@ class Statements:
         """The loop's condition; with jumps inside, only asked for while none was taken."""
         test: ast.expr = node.test
         if node.flags:
-            clear = _call("clear", [_flags(node.flags)], node.test)
+            clear = _call("no_jump_taken", [_flags(node.flags)], node.test)
             test = ast.IfExp(clear, test, ast.Constant(False))
             place(test, node.test)
         return self.expression(test)  # type: ignore[no-any-return]

@@ -9,8 +9,7 @@ from types import FrameType
 from typing import Any
 
 from ..errors import CompileError
-from .branches import values_of
-from .heap import ANYTHING, Heap
+from .heap import ANYTHING, Heap, values_of
 from .watch import ChangeError, Suspect, moment
 
 

@@ -12,7 +12,7 @@ moments in the same order.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import FrameType, TracebackType
@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeVar
 
 from ..errors import CompileError, CompileTypeError, Location, Where, is_user_code
 from ..language.debug import StaticOutput, static_output
-from .heap import kernel_frames
+from .heap import KEYS, Heap, kernel_frames, kind_of
 
 R = TypeVar("R")
 
@@ -152,3 +152,18 @@ def _located(error: ChangeError, trace: Callable[[], object]) -> CompileError:
     if not moments.found:
         return error
     return CompileTypeError(error.message, moments.where).with_traceback(moments.traceback())
+
+
+def refuse_advanced(heap: Heap, changed: Iterable[int], moment: int, where: str) -> None:
+    """Raises for an iterator that was advanced: it cannot be put back for the other path."""
+    for key in changed:
+        held = heap.objects[key]
+        kind = kind_of(held.value)
+        assert kind is not None
+        if kind.write is None:
+            position = list(heap.objects).index(key)
+            raise ChangeError(
+                f"the iterator `{held.path}` is advanced inside {where}, whose paths only the run"
+                " will tell: take its values before, as a list or tuple",
+                Suspect(moment, position, KEYS),
+            )

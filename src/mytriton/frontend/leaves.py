@@ -109,3 +109,8 @@ def conflict(name: str, what: str, left: str, right: str, advice: str) -> Compil
     """The error of a name that is two things."""
     subject = "the returned value" if name.startswith("$value") else f"`{name}`"
     return CompileTypeError(f"{subject} {what}: {left}, and {right}; {advice}")
+
+
+def at_line(line: int | None) -> str:
+    """In an error, where a name got its value; nothing of an item of an object."""
+    return f" (line {line})" if line else ""
