@@ -1,8 +1,9 @@
 """The Bessel functions of order 0 and 1 in f64; f32 is computed so and rounded.
 
-One idea: up to 8 each is a polynomial in t = x²/32 - 1, apart from log x and 1/x where they occur;
-beyond, J and Y are a cosine and a sine of x - (2n+1) pi/4 with amplitudes P and Q / x that are
-polynomials in 64/x², and I is exp(x) / sqrt(x) times one in 8/x.
+Up to 8 each is a polynomial in t = x²/32 - 1, apart from log x and 1/x where they occur. Beyond, J
+and Y are a cosine and a sine of x - (2n+1) pi/4 with amplitudes P and Q / x that are polynomials in
+64/x² (Hankel's expansion: NIST Handbook of Mathematical Functions, 10.17), and I is exp(x)/sqrt(x)
+times a polynomial in 8/x.
 
 J and Y have zeros that are no floats: near them the error is absolute, within 1e-15 (8 and below)
 or 1e-15 / sqrt(x).

@@ -1,8 +1,10 @@
 """Arithmetic rounded down (rd), up (ru) or toward zero (rz): CUDA's `__fadd_rd` and kin.
 
-One idea: compute to nearest, find on which side of that the exact result lies, and step to the
-neighbour where the direction asks for it. f32 sees the side in f64, where its operations are exact
-enough; f64 by error-free transformations, on operands scaled so that no error underflows.
+Compute to nearest, find on which side of that the exact result lies, and step to the neighbour
+where the direction asks for it: the rounded result is one of the two floats around the exact one,
+and rounding to nearest gives one of the same two. f32 finds the side in f64, where its products are
+exact and its quotients and roots cannot come so near to a float as to be taken for it. f64 finds it
+by error-free transformations (`double_double`), on operands scaled so that no error underflows.
 """
 
 from __future__ import annotations

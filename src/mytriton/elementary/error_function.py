@@ -1,7 +1,9 @@
 """erf and its complement: a polynomial near 0, an exponential times a smooth function beyond.
 
-One idea: erfcx(x) = exp(x²) erfc(x) varies so little on [1/2, inf) that one polynomial in
-(x - 4) / (x + 4) gives it; exp(-x²) then needs the square of x in two floats.
+erfcx(x) = exp(x²) erfc(x) varies so little on [1/2, inf) that one polynomial in (x - 4) / (x + 4)
+gives it (M. Shepherd and J. Laframboise, "Chebyshev approximation of (1+2x) exp(x²) erfc x",
+Math. Comp. 36, 1981). exp(-x²) then needs x² as a double-double: an absolute error of the exponent
+is a relative one of the result, and x² may be 700.
 """
 
 from __future__ import annotations

@@ -1,9 +1,15 @@
-"""exp, exp2, tanh: range reduction by powers of two.
+"""exp, exp2, tanh: the argument reduced by powers of two.
 
-One idea: exp(x) = 2^n * 2^n * exp(r) with n = round(x / (2 ln 2)), r = x - 2n ln 2 in two steps
-that fma makes exact, so |r| <= ln 2. Half the exponent twice rather than the whole once: 2^n is
-always a normal number, the last product overflows to infinity and rounds into the denormals by
-itself, and no special case is left; clamping x first keeps n in range.
+    exp(x) = 2^n * 2^n * exp(r)     with n = round(x / (2 ln 2)), r = x - 2 n ln 2, |r| <= ln 2
+
+Half the exponent twice rather than the whole once: 2^n is then always a normal number, the last
+product overflows to infinity and rounds into the denormals by itself, and no special case is left.
+Clamping x first keeps n in range.
+
+Cody and Waite's reduction (W. J. Cody and W. Waite, Software Manual for the Elementary Functions,
+1980): r must be right to its last bit though x and 2 n ln 2 nearly cancel. So ln 2 is held as a sum
+high + low of two floats. x - 2n*high is computed by one fma, which rounds once, and so exactly,
+since the result has no more bits than x; then 2n*low, what the first step left out, is subtracted.
 """
 
 from __future__ import annotations
@@ -42,7 +48,7 @@ def exp_inside(x: Term) -> Term:
 
 
 def _parts(x: Term) -> tuple[Term, Term]:
-    """v and s with exp(x) = v * s * s."""
+    """v and s with exp(x) = v * s * s, by Cody and Waite's reduction (see above)."""
     magic = format_of(x).magic
     t = x.fma(coefficients("log2e", x)[0] / 2, magic)
     n = t - magic

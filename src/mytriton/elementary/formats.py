@@ -1,10 +1,18 @@
-"""What the expansions need to know of f32 and f64, and the few bit tricks they share.
+"""What the formulas need to know of f32 and f64, and the few bit tricks they share.
 
-One idea: adding 1.5 * 2^mantissa to a float leaves its nearest whole number (ties to even) in the
-low bits of the sum, so rounding, "to int" and "2 to the power n" need no conversion instruction:
+Rounding without a conversion instruction. Adding `magic` = 1.5 * 2^mantissa to a float leaves its
+nearest whole number (ties to even) in the low bits of the sum, because there one unit in the last
+place is 1. The 1.5 keeps the sum in the same binade for negative numbers too.
 
     magic = 1.5 * 2**23;  t = 5.3 + magic        t - magic == 5.0,  bits(t) == bits(magic) + 5
     (bits(t) << 23) + bits(1.0)                  the bits of 2.0**5, since bits(magic) << 23 == 0
+
+The constants are in `coefficients.txt`, where `tools.elementary.coefficients` writes them: the
+polynomials are minimax, found by Remez's exchange algorithm (E. Remez, 1934; see J.-M. Muller,
+Elementary Functions, chapter 3). Of all polynomials of a degree it finds the one whose largest
+error on the interval is least: the error then takes that value, with alternating sign, at two more
+points than the degree. Each coefficient is then rounded to the format, and those after it are
+fitted again to make up for that, since rounding all at once would cost a bit or two.
 """
 
 from __future__ import annotations
@@ -70,7 +78,11 @@ def coefficients(name: str, x: Term) -> tuple[float, ...]:
 
 
 def polynomial(u: Term, terms: tuple[float, ...]) -> Term:
-    """terms[0] + terms[1]*u + … by Horner's rule, one fma a term."""
+    """terms[0] + terms[1]*u + … by Horner's rule: one fma, and so one rounding, a term.
+
+    The errors of the early steps are multiplied by u again and again, so for a short interval
+    around 0 only the last step or two count.
+    """
     value: Term = u.full(terms[-1])
     for term in reversed(terms[:-1]):
         value = value.fma(u, term)

@@ -1,8 +1,9 @@
 """tgamma and lgamma in f64; f32 is computed so and rounded.
 
-One idea: Stirling's formula, log gamma(z) = (z - 1/2) log z - z + log(2 pi)/2 + p(1/z²)/z, is right
-to the last bit from z = 8 on, and below gamma(x) = gamma(x + 8) / (x (x+1) … (x+7)). The exponent
-is kept as a sum of two floats, since the exponential magnifies its error.
+Stirling's formula, log gamma(z) = (z - 1/2) log z - z + log(2 pi)/2 + p(1/z²)/z (NIST Handbook of
+Mathematical Functions, 5.11), is right to the last bit from z = 8 on, and below that gamma(x) =
+gamma(x + 8) / (x (x+1) … (x+7)). The exponent is kept as a double-double, since the exponential
+magnifies its error (see `power`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """expm1, the hyperbolic functions and their inverses; f32 is computed in f64.
 
-One idea: expm1 as a sum of two floats (`expm1_parts`) keeps what exp loses near 0, log1p likewise
-for the inverses.
+Near 0 exp(x) - exp(-x) cancels; expm1 as a sum of two floats (`expm1_parts`) keeps what would be
+lost, and log1p does for the inverses.
 """
 
 from __future__ import annotations

@@ -1,8 +1,14 @@
 """asin, acos, atan, atan2 in f64; f32 is computed so and rounded.
 
-One idea: fold the argument into a short interval by an identity (half angles for asin, quarter
-turns and eighths for atan), take an odd polynomial there, and add the angle folded away as two
-floats.
+The argument is folded into a short interval by an identity, an odd polynomial taken there, and the
+angle that was folded away added as a sum of two floats, since it is the large part of the result:
+
+    asin x = pi/2 - 2 asin(sqrt((1 - x) / 2))      for x > 1/2: near 1 the slope of asin is infinite
+    atan x = pi/2 - atan(1 / x)                    for x > 1
+    atan x = pi/4 + atan((x - 1) / (x + 1))        for x > tan(pi/8)
+
+1 - x is exact for x >= 1/2 (P. Sterbenz, Floating-Point Computation, 1974: the difference of two
+floats within a factor of two of each other), so nothing is lost in the first.
 """
 
 from __future__ import annotations

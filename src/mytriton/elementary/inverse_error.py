@@ -1,8 +1,8 @@
 """erfinv, erfcinv, normcdfinv in f64; f32 is computed so and rounded.
 
-One idea: in the middle a polynomial gives erfinv outright. In the tail the unknown is found from
-w = sqrt(-log q): a polynomial guesses y with erfc(y) = q to 24 bits, and one step of Halley's
-method on log(erfc(y)) = log(q), whose derivatives are simple, triples them.
+In the middle a polynomial gives erfinv outright. In the tail y with erfc(y) = q is nearly linear in
+w = sqrt(-log q): a polynomial guesses it to 24 bits, and one step of Halley's method on
+log(erfc(y)) = log(q), which converges cubically and whose derivatives are simple, triples them.
 """
 
 from __future__ import annotations

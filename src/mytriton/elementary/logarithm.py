@@ -1,7 +1,11 @@
 """Logarithms: the exponent split off, a polynomial for the rest.
 
-One idea: x = 2^e * (1 + f) with 1 + f in [2/3, 4/3) (f32) or [sqrt 1/2, sqrt 2) (f64), found by
-integer arithmetic on x's bits; log x = e ln 2 + log(1 + f).
+    log x = e ln 2 + log(1 + f)     with x = 2^e * (1 + f)
+
+1 + f lies in [2/3, 4/3) (f32) or [sqrt 1/2, sqrt 2) (f64), around 1 rather than from 1 to 2: for x
+just below 1 the split [1, 2) would give -ln 2 plus nearly ln 2, and the cancellation would leave no
+right bit. Taking the bits of the interval's lower end from those of x makes the carry out of the
+fraction land in the exponent, so e comes out right with one addition of integers.
 """
 
 from __future__ import annotations
@@ -62,7 +66,10 @@ def _sum(e: Term, f: Term, low: Term) -> Term:
 def log_near(f: Term) -> Term:
     """log(1 + f) - f, f64.
 
-    With s = f / (2 + f), log(1 + f) = 2 atanh(s) = f - (f²/2 - s (f²/2 + R)), R = s² * (…).
+    With s = f / (2 + f), log(1 + f) = 2 atanh(s) = 2s + 2s³/3 + …, an odd series that converges
+    twice as fast as that of the logarithm. But s is rounded, and 2s would carry its error; since
+    2s = f - s f, the result is written as f, which is exact, less small terms in which that error
+    does not matter: f - (f²/2 - s (f²/2 + R)), R = s² * (…). So does fdlibm (Sun, 1993).
     """
     s = f / (f + 2.0)
     z = s * s

@@ -1,7 +1,8 @@
 """pow, cube roots, hypot in f64; f32 is computed so and rounded.
 
-One idea: x^y = exp(y log x) loses as many bits as y log x has before its point, up to ten, so the
-logarithm is computed as a sum of two floats with some 65 bits right.
+x^y = exp(y log x). An absolute error of y log x becomes a relative error of the power; y log x may
+have ten bits before its point, so a logarithm rounded to 53 bits would leave 43 right. It is
+computed as a double-double (see `double_double`) with some 65 bits right, and so is the product.
 """
 
 from __future__ import annotations

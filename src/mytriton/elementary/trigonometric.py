@@ -1,11 +1,22 @@
 """sin, cos and tan for all arguments: exact reduction by quarter turns, then two short polynomials.
 
-One idea: x * (2/pi) is needed modulo 4 only, so the leading bits of 2/pi whose product with x is a
-multiple of 4 may be dropped; the rest of the bits then fit into a few words for any exponent of x.
+    x = (q + t) * pi/2     with q whole, |t| <= 1/2;  sin x is ± sin or cos of t*pi/2, as q mod 4 says
 
-f32 reduces in f64: x (24 bits) times the two 53-bit parts of 2/pi that matter, chosen by the size
-of x among five pairs. f64 reduces by steps of fma below 2^30, and above by multiplying its 53-bit
-integer with a 192-bit window into the bits of 2/pi (Payne and Hanek), found by halving.
+The difficulty is t. The double nearest to a multiple of pi/2 is within 2^-61 of it, so x * (2/pi)
+is needed with some 61 + 53 bits behind its point, whatever the size of x; and x may be 2^1023.
+
+Payne and Hanek's reduction (M. Payne and R. Hanek, "Radian reduction for trigonometric functions",
+SIGNUM Newsletter 18, 1983): x is an integer times 2^k. Its product with a bit of 2/pi that weighs
+2^(2-k) or more is a multiple of 4, that is, of whole turns, and changes neither q mod 4 nor t. So
+all leading bits of 2/pi down to there are dropped. Those far behind are too small to matter. What
+is left between is a window of fixed width, whose place depends on the exponent of x:
+
+    2/pi = 0.1010001011111001100000110110111001001110010001000001010100101001111111…
+             └ whole turns ┘└──────────── the window ────────────┘└ too small to matter
+
+f32 does it in f64: x (24 bits) times the two 53-bit parts of 2/pi that matter, chosen by the size
+of x among five pairs. f64 multiplies its 53-bit integer with a window of 192 bits, in integers;
+below 2^30 Cody and Waite's reduction (see `exponential`) with pi/2 in three parts is enough.
 """
 
 from __future__ import annotations
@@ -153,6 +164,11 @@ def _reduce_double(x: Term) -> tuple[Term, Term, Term]:
 
 
 def _reduce_near(x: Term) -> tuple[Term, Term, Term]:
+    """Cody and Waite's steps, for x below 2^30: x - n pi/2 with pi/2 in three parts.
+
+    The first step is exact; the second part's product with n is a double-double, and the third's
+    corrects it.
+    """
     magic = format_of(x).magic
     first, second, third = coefficients("half_pi", x)
     t = x.fma(coefficients("two_over_pi", x)[0], magic)
@@ -164,7 +180,9 @@ def _reduce_near(x: Term) -> tuple[Term, Term, Term]:
 
 
 def _reduce_far(x: Term) -> tuple[Term, Term, Term]:
-    """By integers: mantissa times window modulo 2^192 counts 2^-190 of a quarter turn."""
+    """Payne and Hanek's, by integers: mantissa times window modulo 2^192 counts 2^-190 of a quarter
+    turn. Its two leading bits are q mod 4; half a unit more rounds q to nearest, so that what is
+    left is signed."""
     bits = x.bits(U64)
     mantissa = (bits & ((1 << 52) - 1)) | (1 << 52)
     position = (bits >> 52) - (1023 + 52 + 2 - PADDING)
@@ -193,7 +211,11 @@ def _fraction(top: Term, middle: Term) -> tuple[Term, Term]:
 
 
 def _window(position: Term) -> tuple[Term, Term, Term]:
-    """The 192 bits from this position on in the words of 2/pi, most significant first."""
+    """The 192 bits from this position on in the words of 2/pi, most significant first.
+
+    A lane cannot index a table, so the words are chosen by halving: each bit of the word's number
+    takes the upper or the lower part of what is left. The last six bits are a shift.
+    """
     words: Sequence[Term] = [position.of(word) for word in two_over_pi_words()]
     for step in (8, 4, 2, 1):
         chosen = (position & step * 64).ne(0)
