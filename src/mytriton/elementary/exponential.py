@@ -8,8 +8,10 @@ Clamping x first keeps n in range.
 
 Cody and Waite's reduction (W. J. Cody and W. Waite, Software Manual for the Elementary Functions,
 1980): r must be right to its last bit though x and 2 n ln 2 nearly cancel. So ln 2 is held as a sum
-high + low of two floats. x - 2n*high is computed by one fma, which rounds once, and so exactly,
-since the result has no more bits than x; then 2n*low, what the first step left out, is subtracted.
+high + low of two floats. They shortened `high` to make n*high exact; an fma need not: it forms the
+product in full, and x - 2n*high is then exact, since x (unless n is 0) and 2n*high are multiples of
+the last place of `high`, and their difference, which is below 1, has no more bits than a float.
+What `low` adds is subtracted after it.
 """
 
 from __future__ import annotations

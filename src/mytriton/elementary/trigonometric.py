@@ -1,8 +1,10 @@
 """sin, cos and tan for all arguments: exact reduction by quarter turns, then two short polynomials.
 
-    x = (q + t) * pi/2     with q whole, |t| <= 1/2;  sin x is ± sin or cos of t*pi/2, as q mod 4 says
+    x = (q + t) * pi/2     with q whole and |t| <= 1/2
 
-The difficulty is t. The double nearest to a multiple of pi/2 is within 2^-61 of it, so x * (2/pi)
+sin x is then, up to its sign, the sine or the cosine of t * pi/2, as q modulo 4 says.
+
+The difficulty is t. The double nearest to a multiple of pi/2 is some 2^-61 away from it, so x * (2/pi)
 is needed with some 61 + 53 bits behind its point, whatever the size of x; and x may be 2^1023.
 
 Payne and Hanek's reduction (M. Payne and R. Hanek, "Radian reduction for trigonometric functions",
