@@ -4,8 +4,9 @@
 
 sin x is then, up to its sign, the sine or the cosine of t * pi/2, as q modulo 4 says.
 
-The difficulty is t. The double nearest to a multiple of pi/2 is some 2^-61 away from it, so x * (2/pi)
-is needed with some 61 + 53 bits behind its point, whatever the size of x; and x may be 2^1023.
+The difficulty is t. The double nearest to a multiple of pi/2 is some 2^-61 away from it, so the
+product x * (2/pi) is needed with some 61 + 53 bits behind its point, whatever the size of x; and x
+may be 2^1023.
 
 Payne and Hanek's reduction (M. Payne and R. Hanek, "Radian reduction for trigonometric functions",
 SIGNUM Newsletter 18, 1983): x is an integer times 2^k. Its product with a bit of 2/pi that weighs
