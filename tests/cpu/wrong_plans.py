@@ -160,6 +160,25 @@ def reads_forgotten(plan: Plan) -> Wrong:
             yield f"step {index}: a value less", with_body(plan, index, body)
 
 
+def buffers_freed_early(plan: Plan) -> Wrong:
+    for index, step in enumerate(plan.steps):
+        for buffer in step.frees:
+            for early in range(index):
+                steps = list(plan.steps)
+                rest = tuple(b for b in step.frees if b is not buffer)
+                steps[index] = replace(step, frees=rest)
+                steps[early] = replace(steps[early], frees=(*steps[early].frees, buffer))
+                yield f"a buffer of step {index} freed in {early}", with_steps(plan, steps)
+
+
+def buffers_freed_twice(plan: Plan) -> Wrong:
+    for index, step in enumerate(plan.steps):
+        if step.frees:
+            steps = list(plan.steps)
+            steps[index] = replace(step, frees=step.frees * 2)
+            yield f"step {index} frees twice", with_steps(plan, steps)
+
+
 def in_place_anyway(plan: Plan) -> Wrong:
     """Of an inner plan: results that overwrite what is still read."""
     for index, step in enumerate(plan.steps):
@@ -201,6 +220,7 @@ KINDS: dict[str, Callable[[Plan], Wrong]] = {
     for kind in (
         steps_swapped, steps_dropped, scalars_late, roots_dropped, roots_doubled, nests_fused,
         buffers_complete_early, buffers_never_complete, parts_misplaced, shapes_wrong, axes_wrong,
-        lanes_together, reads_forgotten, in_place_anyway, slots_wrong, inner_plans_lost,
+        buffers_freed_early, buffers_freed_twice, lanes_together, reads_forgotten,
+        in_place_anyway, slots_wrong, inner_plans_lost,
     )
 }  # fmt: skip

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...ir.effects import accesses_memory, may_spin
-from ...ir.nodes import Const, Op, Operand, Param, Region
+from ...ir.nodes import Const, Op, Param, Region, Value
 from ...ir.types import element_of, shape_of
 from . import affine
 from .assert_print import fail_unless, leave_if_stopped
@@ -28,6 +28,7 @@ class Carried:
     """One value that a loop carries: a phi of a register, or of the address of its home."""
 
     param: Param
+    result: Value
     name: str
     type: str
     start: str
@@ -42,18 +43,20 @@ class Carried:
 
 
 def _carried(
-    emitter: FunctionEmitter, code: Code, params: tuple[Param, ...], starts: list[Operand]
+    emitter: FunctionEmitter, code: Code, op: Op, params: tuple[Param, ...]
 ) -> list[Carried]:
     """What the loop starts with; blocks have been put into the homes of the params already."""
     found = []
     nest = Nest(emitter.writer, [code])
-    for param, start in zip(params, starts, strict=True):
+    starts = op.operands[len(op.operands) - len(op.results) :]
+    for param, start, result in zip(params, starts, op.results, strict=True):
         name = emitter.writer.names.fresh(emitter.writer.hint(param))
         if shape_of(param.ty):
-            found.append(Carried(param, name, "ptr", emitter.publish(param).address.text))
+            found.append(Carried(param, result, name, "ptr", emitter.publish(param).address.text))
         else:
             reg = emitter.register(nest, start)
-            found.append(Carried(param, name, register(element_of(param.ty)), reg.text))
+            type_ = register(element_of(param.ty))
+            found.append(Carried(param, result, name, type_, reg.text))
     return found
 
 
@@ -64,7 +67,7 @@ def _spare_homes(
     for number, one in enumerate(carried):
         if one.block and not in_place.get(number, True):
             element, shape = element_of(one.param.ty), shape_of(one.param.ty)
-            one.spare = emitter.new_home(element, shape, one.name)
+            one.spare = emitter.new_home(element, shape, one.name, one.result)
             one.other = emitter.writer.names.fresh(f"{one.name}.new")
 
 
@@ -173,7 +176,7 @@ def for_loop(emitter: FunctionEmitter, code: Code, op: Op) -> None:
         moves = nest.inst("moves", "icmp ne", [step, const(step.type, 0)], "i1")
         fail_unless(emitter, code, moves, op)
     trips = trip_count(nest, low, high, step, signed)
-    carried = _carried(emitter, code, region.params[1:], list(op.operands[3:]))
+    carried = _carried(emitter, code, op, region.params[1:])
     head, inside, after = fresh("for"), fresh("for.body"), fresh("for.end")
     turn, index = fresh("turn"), fresh(emitter.writer.hint(region.params[0]))
     divisor = min(low.divisor, step.divisor)
@@ -201,7 +204,7 @@ def for_loop(emitter: FunctionEmitter, code: Code, op: Op) -> None:
 def while_loop(emitter: FunctionEmitter, code: Code, op: Op) -> None:
     """A condition region, then a body region, on the carried values."""
     fresh, (test, region) = emitter.writer.names.fresh, op.regions
-    carried = _carried(emitter, code, test.params, list(op.operands))
+    carried = _carried(emitter, code, op, test.params)
     head, inside, after = fresh("while"), fresh("while.body"), fresh("while.end")
     body, condition, meets = Code(inside), Code(head), may_spin(op)
     for one, param in zip(carried, region.params, strict=True):

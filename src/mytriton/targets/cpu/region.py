@@ -19,7 +19,7 @@ from .loops import NestEmitter
 from .masks import mask_at
 from .nest import Home, Nest, Pointer, Writer
 from .pointwise import evaluate, unit_of
-from .schedule.plan import LoopNest, Plan, Root, Step
+from .schedule.plan import LoopNest, Named, Plan, Root, Step
 from .types import arena as arena_type
 from .types import register
 
@@ -34,6 +34,8 @@ class FunctionEmitter:
     arena: Arena = field(default_factory=Arena)
     places: dict[Value | Param, Home] = field(default_factory=dict)
     """The homes of blocks, also of those that are not there yet."""
+    owned: list[dict[Named | None, list[int]]] = field(default_factory=list)
+    """The offsets of the blocks that each region being emitted has in the arena, by owner."""
     pairs: tuple[Home, Home] | None = None
     """Where the sort being emitted keeps its pairs."""
     messages: list[Op] = field(default_factory=list)
@@ -41,9 +43,18 @@ class FunctionEmitter:
 
     # -- places
 
-    def new_home(self, element: Element, shape: tuple[int, ...], hint: str) -> Home:
-        """A fresh block in the arena."""
+    def new_home(
+        self,
+        element: Element,
+        shape: tuple[int, ...],
+        hint: str,
+        owner: Value | Param | None = None,
+    ) -> Home:
+        """A fresh block in the arena, given back when the plan frees its owner; one without an
+        owner after this step.
+        """
         offset = self.arena.take(shape, arena_type(element))
+        self.owned[-1].setdefault(owner, []).append(offset)
         name = self.writer.names.fresh(f"{hint}.home")
         self.writer.entry.add(f"%{name} = getelementptr i8, ptr %arena, i64 {offset}")
         return Home(Reg(f"%{name}", "ptr"), element, shape)
@@ -52,7 +63,8 @@ class FunctionEmitter:
         """The home a block has or will have, made when first asked for."""
         if value not in self.places:
             hint = self.writer.hint(value)
-            self.places[value] = self.new_home(element_of(value.ty), shape_of(value.ty), hint)
+            element, shape = element_of(value.ty), shape_of(value.ty)
+            self.places[value] = self.new_home(element, shape, hint, value)
         return self.places[value]
 
     def publish(self, value: Value | Param, home: Home | None = None) -> Home:
@@ -79,11 +91,24 @@ class FunctionEmitter:
         for number, value in steps.slots.items():
             if value is not None and slots is not None:
                 self.places[value] = slots[number]
+        self.owned.append({})
         for step in steps.steps:
             self.step(code, step, slots or {})
+            self.give_back(None, *step.frees)
+        self.give_back(*list(self.owned[-1]))
+        self.owned.pop()
         own = {*region.params, *(value for op in region.ops for value in op.results)}
         for outer in self.writer.homes.keys() - before - own:
             del self.writer.homes[outer]
+
+    def give_back(self, *owners: Named | None) -> None:
+        """The blocks of these owners that the innermost region has in the arena are free again."""
+        for owner in owners:
+            for offset in self.owned[-1].pop(owner, ()):
+                self.arena.give_back(offset)
+            if owner is not None:
+                self.places.pop(owner, None)
+                self.writer.homes.pop(owner, None)
 
     def step(self, code: Code, step: Step, slots: Mapping[int, Home]) -> None:
         for op in step.scalars:

@@ -12,7 +12,10 @@ It walks a plan as the emitter will and knows nothing of how it was made. What m
    A value is evaluated in every nest that needs it, so a load may have several places; all count.
 5. A loop's result that shares the buffer of what it carries is first written after every other
    step has read the old content, or in a nest that reads its own index only.
-6. Each block among the region's results is written once, or is a buffer of this region that no
+6. A buffer is not touched after the step that frees it; what a loop carries lies where its params
+   do, so their buffers live as long as its results. Buffers of other regions, and those of the
+   region's results, are not freed.
+7. Each block among the region's results is written once, or is a buffer of this region that no
    other result and no loop owns.
 """
 
@@ -27,6 +30,7 @@ from ....ir.nodes import Op, Operand, Param, Region, Value
 from ....ir.types import shape_of
 from ..lowering import Role, is_scalar
 from .accesses import Access, Aliases
+from .finish import carried_pairs
 from .plan import LoopNest, Named, Opaque, Plan, Root
 from .reductions import independent
 
@@ -67,6 +71,7 @@ class _State:
     written: dict[Named, list[Root]] = field(default_factory=dict)
     slots: dict[int, int] = field(default_factory=dict)
     first_write: dict[Named, int] = field(default_factory=dict)
+    freed: set[Named] = field(default_factory=set)
     events: list[Event] = field(default_factory=list)
     readings: list[tuple[Named, int, bool]] = field(default_factory=list)
 
@@ -93,6 +98,7 @@ class _Checker:
         self.aliases = aliases
         self.lowerings = aliases.lowerings
         self.carried = carried
+        self.available = available
         self.state = _State(buffers=set(available))
         self.position = {op: number for number, op in enumerate(plan.region.ops)}
         self.own = {value for op in plan.region.ops for value in op.results}
@@ -105,6 +111,7 @@ class _Checker:
                 self.nest(step.body, index)
             elif step.body is not None:
                 self.opaque(step.body, index)
+            self.frees(step.frees, index)
         self.coverage()
         self.order()
         self.results()
@@ -225,6 +232,7 @@ class _Checker:
             need(root.slot not in state.slots, f"step {index}: result {root.slot} written twice")
             state.slots[root.slot] = index
         if root.buffer is not None:
+            need(root.buffer not in state.freed, f"step {index} writes a buffer that was freed")
             state.written.setdefault(root.buffer, []).append(root)
             state.first_write.setdefault(root.buffer, index)
             if root.completes:
@@ -269,12 +277,15 @@ class _Checker:
             self.leaf(operand, where)
         self.started(op, index)
         inside = free_values(op) if op.regions else []
+        seen: set[Named] = set()
         for operand in (*given, *inside):
             values, reads = self.expression(operand, where, here=False)
+            seen |= set(reads)
             self.state.readings += [(buffer, index, False) for buffer in reads]
             for value in values:
                 self.event(value.op, index, 1, 0, None)
         self.event(op, index, 2, 0, None)
+        need(seen == set(body.reads), f"{where} reads other buffers than it says")
         need(len(body.bodies) == len(op.regions), f"{where} lacks plans of its regions")
         for region, inner in zip(op.regions, body.bodies, strict=True):
             need(inner.region is region, f"{where} has the plan of another region")
@@ -353,7 +364,23 @@ class _Checker:
             return False
         return two.phase == 2 and two.op.name == "store" and (one.phase, one.place) < (2, two.place)
 
-    # -- rules 5 and 6
+    # -- rule 6
+
+    def frees(self, buffers: tuple[Named, ...], index: int) -> None:
+        kept = {*self.available, *self.plan.slots.values()}
+        for buffer in buffers:
+            need(buffer not in kept, f"step {index} frees a buffer that others own")
+            need(buffer in self.state.first_write, f"step {index} frees a buffer that is not there")
+            need(buffer not in self.state.freed, f"step {index} frees a buffer again")
+            self.state.freed.add(buffer)
+        self.state.buffers.difference_update(buffers)
+        for op in self.state.placed:
+            if self.lowerings.get(op).role is Role.LOOP:
+                for param, result in carried_pairs(op):
+                    early = param in self.state.freed and result not in self.state.freed
+                    need(not early, f"step {index} frees what a loop's result lies in")
+
+    # -- rules 5 and 7
 
     def results(self) -> None:
         results = self.plan.region.results

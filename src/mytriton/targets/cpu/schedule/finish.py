@@ -7,14 +7,14 @@ emitter cuts them at the same places, since it reads a buffer wherever there is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ....ir.effects import free_values
 from ....ir.nodes import Op, Operand, Param, Region, Value
 from ....ir.types import shape_of
-from ..lowering import Lowerings
+from ..lowering import Lowerings, Role
 from .fusion import Draft, DraftNest
 from .plan import LoopNest, Named, Opaque, Plan, Root, Step
 
@@ -59,7 +59,7 @@ def evaluate(
 def finish(planner: Planner, carried: tuple[Operand, ...], plans: Plans) -> Plan:
     """The plan of a region whose ops have all been placed."""
     finisher = _Finisher(planner, plans)
-    steps = tuple(finisher.step(draft) for draft in planner.fusion.steps)
+    steps = with_frees(planner, [finisher.step(draft) for draft in planner.fusion.steps])
     in_place = {
         number: not carried or finisher.overwrites_safely(carried[number], written)
         for number, written in planner.slot_writes.items()
@@ -113,9 +113,10 @@ class _Finisher:
 
     def opaque(self, op: Op, index: int) -> Opaque:
         used = (*self.lowerings.read_operands(op), *(free_values(op) if op.regions else ()))
-        for buffer in evaluate(self.lowerings, used, self.is_buffer(index))[1]:
+        reads = tuple(evaluate(self.lowerings, used, self.is_buffer(index))[1])
+        for buffer in reads:
             self.readings.setdefault(buffer, []).append(Reading(index, False))
-        return Opaque(op, tuple(self.body(op, region, index) for region in op.regions))
+        return Opaque(op, tuple(self.body(op, region, index) for region in op.regions), reads)
 
     def body(self, op: Op, region: Region, index: int) -> Plan:
         blocks = tuple(param for param in region.params if shape_of(param.ty))
@@ -131,3 +132,42 @@ class _Finisher:
             reading.step < written or (reading.step == written and reading.own_index)
             for reading in self.readings.get(param, ())
         )
+
+
+def touched(body: LoopNest | Opaque | None) -> Iterator[Named]:
+    """The buffers that a step's nest or opaque op reads or writes."""
+    if body is None:
+        return
+    yield from body.reads
+    for root in body.roots if isinstance(body, LoopNest) else ():
+        if root.buffer is not None:
+            yield root.buffer
+    ops = [body.op] if isinstance(body, Opaque) else [root.op for root in body.roots if root.op]
+    for op in ops:
+        yield from (value for value in op.results if shape_of(value.ty))
+
+
+def with_frees(planner: Planner, steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps, with the buffers of this region that each is the last to touch.
+
+    What a loop gives lies where it carries it, so the buffers of its params live as long as its
+    results; and the buffer of a result of the region is not the region's to free.
+    """
+    last = {buffer: n for n, step in enumerate(steps) for buffer in touched(step.body)}
+    for step in steps:
+        if isinstance(step.body, Opaque) and planner.lowerings.get(step.body.op).role is Role.LOOP:
+            for param, result in carried_pairs(step.body.op):
+                if param in last and result in last:
+                    last[param] = max(last[param], last[result])
+    kept = {*planner.available, *(value for value in planner.slots.values() if value is not None)}
+    frees: list[list[Named]] = [[] for _ in steps]
+    for buffer, index in last.items():
+        if buffer not in kept:
+            frees[index].append(buffer)
+    return tuple(replace(step, frees=tuple(mine)) for step, mine in zip(steps, frees, strict=True))
+
+
+def carried_pairs(op: Op) -> Iterator[tuple[Param, Value]]:
+    """Each param of a loop's first region, and the result that lies in the same buffer."""
+    params = op.regions[0].params
+    return zip(params[len(params) - len(op.results) :], op.results, strict=True)

@@ -72,19 +72,23 @@ class LoopNest:
 @dataclass(frozen=True, eq=False)
 class Opaque:
     """An op that is emitted as a whole, over operands that lie in buffers, and the plans of its
-    regions.
+    regions; `reads` is every buffer of this region, or of those around, that it or they read.
     """
 
     op: Op
     bodies: tuple[Plan, ...] = ()
+    reads: tuple[Named, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """Scalar ops, then a loop nest or an opaque op."""
+    """Scalar ops, then a loop nest or an opaque op. `frees`: the buffers that nothing reads or
+    writes after this step, so that their memory may be used again.
+    """
 
     scalars: tuple[Op, ...]
     body: LoopNest | Opaque | None
+    frees: tuple[Named, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

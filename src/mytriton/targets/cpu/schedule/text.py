@@ -50,6 +50,8 @@ class _Text:
             yield from self.nest(step.body)
         elif step.body is not None:
             yield from self.opaque(step.body)
+        if step.frees:
+            yield f"frees {', '.join(map(self.operand, step.frees))}"
 
     def nest(self, nest: LoopNest) -> Iterator[str]:
         words = [f"nest {' x '.join(map(str, nest.shape))}"]
