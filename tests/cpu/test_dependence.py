@@ -106,3 +106,24 @@ def test_nothing_is_stored_after_a_failed_assert_in_a_loop(target, block):
     with pytest.raises(KernelAssertionError, match="positive"):
         assert_kernel[(1,)](x, y, 4, BLOCK=block, target=target)
     assert (y == 7).all()
+
+
+@triton.jit
+def halves_kernel(flag, x, y, BLOCK: tl.constexpr):
+    """The two stores touch different elements, but both come after the loop, and after the load."""
+    lanes = tl.arange(0, BLOCK)
+    before = tl.load(x + lanes * 2)
+    while tl.load(flag, volatile=True) == 0:
+        pass
+    tl.store(x + lanes, lanes)
+    tl.store(x + BLOCK + lanes, lanes)
+    tl.store(y + lanes, before)
+
+
+def test_stores_of_different_elements_all_follow_what_was_before_them():
+    """The checker of plans refuses a store that overtakes the loop."""
+    x, y = np.arange(100, 228, dtype=np.int32), np.zeros(64, np.int32)
+    expected = x[::2].copy()
+    halves_kernel[(1,)](np.ones(1, np.int32), x, y, BLOCK=64, target="cpu")
+    np.testing.assert_array_equal(x, np.tile(np.arange(64), 2))
+    np.testing.assert_array_equal(y, expected)

@@ -2,9 +2,10 @@
 
 The nodes are the ops that touch memory, show something or synchronise (what each does is for
 `passes.dependence` to say); data dependence is in the operands already. An edge leads from an op to
-a later one that must follow it, once for each location class (a lane). An access that a later write
-is ordered after needs no further edges: whoever must follow it must follow that write too, and does
-so through it. So edges are about as many as accesses, not as pairs of them.
+a later one that must follow it, found for each location class (a lane). An access needs no further
+edges once a later write that touches all that it touches is ordered after it: whoever must follow
+it must follow that write too, and does so through it. So edges are about as many as accesses, not
+as pairs of them.
 
 An edge is `fusible` where both ops touch the same place at the same index and no index touches
 another's: then they may share a loop, which reads before it writes and writes in program order.
@@ -28,6 +29,9 @@ ANYWHERE = "anywhere"
 """The location class of addresses that come from no parameter."""
 SHOWN = "shown"
 """The class of what is printed or asserted; every write of memory counts as a read of it."""
+
+MOST_ENTRIES = 256
+"""Accesses of one location class that are told apart."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +58,31 @@ class _Entry:
     low: int = 0
     high: int = 0
 
+    def covers(self, other: _Entry) -> bool:
+        """Whether this one touches all that the other touches."""
+        same = self.place == other.place and self.low <= other.low and other.high <= self.high
+        return self.place is None or same
+
 
 @dataclass
 class _Lane:
-    """The accesses of one location class that later ones must know of: those that no later write
-    is ordered after. Grouped by place, where an entry is found by the elements it touches.
+    """The accesses of one location class that later ones must know of, grouped by place, where an
+    entry is found by the elements it touches.
+
+    A write stands for the earlier accesses that it is ordered after, if whoever meets one of them
+    meets it as well: if it touches all that they touch, or anything.
     """
 
     groups: dict[Hashable, list[_Entry]] = field(default_factory=dict)
     longest: int = 0
+    size: int = 0
+
+    def coarse(self, one: _Entry) -> _Entry:
+        """A write that is taken to touch anything, and so stands for all before it, where there
+        are so many that comparing with each would take long.
+        """
+        few = self.size < MOST_ENTRIES and (one.place in self.groups or len(self.groups) < 16)
+        return one if few or not one.writes else _Entry(one.op, one.access, True)
 
     def meeting(self, one: _Entry) -> list[_Entry]:
         """The entries that may touch an element that this one touches."""
@@ -77,13 +97,15 @@ class _Lane:
         return found
 
     def add(self, one: _Entry, ordered: list[_Entry]) -> None:
-        """Adds an entry; after a write, those that it is ordered after need no edges any more."""
-        if one.writes and ordered:
-            gone = set(map(id, ordered))
-            for place in {entry.place for entry in ordered}:
-                self.groups[place] = [e for e in self.groups[place] if id(e) not in gone]
+        """Adds an entry, in the place of those that it stands for."""
+        gone = {id(entry) for entry in ordered if one.writes and one.covers(entry)}
+        for place in {entry.place for entry in ordered if id(entry) in gone}:
+            self.groups[place] = [e for e in self.groups[place] if id(e) not in gone]
+            if not self.groups[place]:
+                del self.groups[place]
         insort(self.groups.setdefault(one.place, []), one, key=lambda entry: entry.low)
         self.longest = max(self.longest, one.high - one.low)
+        self.size += 1 - len(gone)
 
 
 class DependenceGraph:
@@ -127,7 +149,8 @@ class DependenceGraph:
     def _edges(self, op: Op, access: Access) -> Iterator[Edge]:
         found: dict[Op, Edge] = {}
         for key, writes in self.lanes_of(access).items():
-            lane, mine = self._lanes.setdefault(key, _Lane()), self._entry(op, access, writes)
+            lane = self._lanes.setdefault(key, _Lane())
+            mine = lane.coarse(self._entry(op, access, writes))
             ordered = [entry for entry in lane.meeting(mine) if writes or entry.writes]
             for entry in ordered:
                 fusible = self._fusible(entry.op, entry.access, op, access)
