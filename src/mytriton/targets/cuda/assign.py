@@ -114,7 +114,7 @@ class Assigner:
             else:
                 homes = (self.home(operand) for operand in op.operands)
                 home = next((h for h in homes if h is not None and h.shape == shape), None)
-            cost = self.cost(op)
+            cost = self.cost(op) if shape else 0
             if home is None and cost > REMAKE_COST:
                 home = self.default(value.ty)
             self.homes[value] = home.compact() if home is not None and shape else None

@@ -631,3 +631,12 @@ __device__ inline void mma_u8(int* sum, const unsigned int* a, const unsigned in
         : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
+
+// --- turns
+// How many turns a loop from start to end makes: none where the step is 0.
+template <typename T> __device__ inline unsigned long long turns(T start, T end, T step) {
+    unsigned long long low = (unsigned long long)start, high = (unsigned long long)end;
+    if (step > 0) return start < end ? (high - low - 1) / (unsigned long long)step + 1 : 0;
+    if (step < 0) return start > end ? (low - high - 1) / (0 - (unsigned long long)step) + 1 : 0;
+    return 0;
+}

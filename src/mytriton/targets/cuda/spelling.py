@@ -139,5 +139,5 @@ def legal_name(name: str, taken: set[str] | frozenset[str] = frozenset()) -> str
 
 
 def _local(name: str) -> bool:
-    """Whether the lowering itself makes names like this one: `v12`, `next3`, `shared4`, `i5`."""
-    return re.fullmatch(r"(v|next|shared|i)\d+", name) is not None
+    """Whether the lowering itself makes names like this one: `v12`, `next3`, `shared4`, `i5`, …"""
+    return re.fullmatch(r"(v|next|shared|i|n|p|other|old|order|stored)\d+\w*", name) is not None

@@ -77,7 +77,9 @@ def for_loop(emitter: Emitter, op: Op) -> None:
     index, *params = region.params
     carried = declare(emitter, params, initial)
     with _turn(emitter, for_head(emitter, index, low, high, step)):
-        if _is_wide(index, high, step):
+        if _is_counted(index, high, step):
+            emitter.put(_nth(emitter, index, low, step))
+        elif _is_wide(index, high, step):
             emitter.put(
                 f"{local_type(index.ty)} {emitter.local(index)} = i{emitter.numbers[index]};"
             )
@@ -115,6 +117,10 @@ class _Turn:
 def for_head(emitter: Emitter, index: Param, low: Operand, high: Operand, step: Operand) -> str:
     """The head of the loop; the sign of the step says which way it runs."""
     start, end, stride = (emitter.get(o, emitter.scalar).name for o in (low, high, step))
+    if _is_counted(index, high, step):
+        turn, turns = (f"{letter}{emitter.numbers[index]}" for letter in "in")
+        count = f"turns<{local_type(index.ty)}>({start}, {end}, {stride})"
+        return f"for (unsigned long long {turn} = 0, {turns} = {count}; {turn} < {turns}; {turn}++)"
     if _is_wide(index, high, step):
         counter, ty = f"i{emitter.numbers[index]}", "long long"
     else:
@@ -122,19 +128,36 @@ def for_head(emitter: Emitter, index: Param, low: Operand, high: Operand, step: 
     if isinstance(step, Const):
         test = f"{counter} {'<' if step.value > 0 else '>'} {end}"
     else:
-        test = f"({stride} > 0 ? {counter} < {end} : {counter} > {end})"
+        test = f"({stride} > 0 ? {counter} < {end} : {stride} < 0 && {counter} > {end})"
     return f"for ({ty} {counter} = {start}; {test}; {counter} += {stride})"
+
+
+def _is_counted(index: Param, high: Operand, step: Operand) -> bool:
+    """Whether the turns are counted: 64 bits in which the counter may pass the end."""
+    return element_of(index.ty).bits == 64 and not _stays_inside(index, high, step)
+
+
+def _nth(emitter: Emitter, index: Param, low: Operand, step: Operand) -> str:
+    """The line that makes the counter of a turn from its number; sums wrap."""
+    start, stride = (emitter.get(o, emitter.scalar).name for o in (low, step))
+    c_type, wide = local_type(index.ty), "(unsigned long long)"
+    value = f"{wide}{start} + i{emitter.numbers[index]} * {wide}{stride}"
+    return f"{c_type} {emitter.local(index)} = ({c_type})({value});"
 
 
 def _is_wide(index: Param, high: Operand, step: Operand) -> bool:
     """Whether the counter may pass the end of its own type when it passes the loop's end."""
+    return element_of(index.ty).bits < 64 and not _stays_inside(index, high, step)
+
+
+def _stays_inside(index: Param, high: Operand, step: Operand) -> bool:
+    """Whether one step past the end is surely inside the counter's type."""
     element = element_of(index.ty)
-    if element.bits == 64 or (isinstance(step, Const) and step.value in (1, -1)):
-        return False
+    if isinstance(step, Const) and step.value in (1, -1):
+        return True
     if isinstance(step, Const) and isinstance(high, Const):
-        last = high.value + step.value
-        return not element.min_int <= last <= element.max_int
-    return True
+        return bool(element.min_int <= high.value + step.value <= element.max_int)
+    return False
 
 
 def while_loop(emitter: Emitter, op: Op) -> None:

@@ -6,6 +6,7 @@ found; it is written under another name and renamed, so a half-written one canno
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import hashlib
 import os
@@ -50,8 +51,13 @@ def compiler() -> tuple[str, str]:
 
 
 def build(text: str) -> ctypes.CDLL:
-    """The loaded shared object of a C++ text."""
-    return _load(object_file(text))
+    """The loaded shared object of a C++ text. One on disk that cannot be loaded is made again."""
+    try:
+        return _load(object_file(text))
+    except OSError:
+        object_file(text).unlink(missing_ok=True)
+        object_file.cache_clear()
+        return _load(object_file(text))
 
 
 @cache
@@ -60,13 +66,27 @@ def _load(file: Path) -> ctypes.CDLL:
 
 
 @cache
+def folder_of_objects() -> Path:
+    """Where objects are kept: the cache, or a folder of this process where that cannot be
+    written."""
+    folder = cache_folder() / "cudasim"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError:
+        kept = tempfile.TemporaryDirectory(prefix="mytriton-cudasim-")
+        atexit.register(kept.cleanup)
+        return Path(kept.name)
+
+
+@cache
 def object_file(text: str) -> Path:
     """The object compiled from a text: found on disk, or made."""
     path, version = compiler()
     key = hashlib.sha256("\0".join([text, path, version, *FLAGS]).encode()).hexdigest()
-    file = cache_folder() / "cudasim" / f"{key}.so"
+    file = folder_of_objects() / f"{key}.so"
     if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=file.parent) as folder:
             made = Path(folder) / "kernel.so"
             _compile(path, text, made)
