@@ -136,12 +136,10 @@ def test_numbers_of_elements_wrap_where_a_grid_has_more_than_32_bits():
 
 def test_a_damaged_object_is_made_again(tmp_path, monkeypatch):
     monkeypatch.setenv("MYTRITON_CACHE_DIR", str(tmp_path))
-    build.folder_of_objects.cache_clear()
     build.object_file.cache_clear()
     text = 'extern "C" int number_of_this_test() { return 11; }'
     build.object_file(text).write_bytes(b"no object")
     assert isinstance(build.build(text), ctypes.CDLL)
-    build.folder_of_objects.cache_clear()
     build.object_file.cache_clear()
 
 
@@ -149,14 +147,10 @@ def test_a_damaged_object_is_made_again(tmp_path, monkeypatch):
 def test_a_cache_that_cannot_be_written_is_not_used(tmp_path, monkeypatch):
     tmp_path.chmod(0o500)
     monkeypatch.setenv("MYTRITON_CACHE_DIR", str(tmp_path))
-    build.folder_of_objects.cache_clear()
     assert tmp_path not in build.folder_of_objects().parents
-    build.folder_of_objects.cache_clear()
 
 
 def test_a_cache_that_is_a_file_is_not_used(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MYTRITON_CACHE_DIR", str(tmp_path / "file"))
-    build.folder_of_objects.cache_clear()
     assert tmp_path not in build.folder_of_objects().parents
-    build.folder_of_objects.cache_clear()

@@ -65,7 +65,6 @@ def _load(file: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(file))
 
 
-@cache
 def folder_of_objects() -> Path:
     """Where objects are kept: the cache, or a folder of this process where that cannot be
     written."""
@@ -75,9 +74,14 @@ def folder_of_objects() -> Path:
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except OSError:
-        kept = tempfile.TemporaryDirectory(prefix="mytriton-cudasim-")
-        atexit.register(kept.cleanup)
-        return Path(kept.name)
+        return _folder_of_this_process()
+
+
+@cache
+def _folder_of_this_process() -> Path:
+    kept = tempfile.TemporaryDirectory(prefix="mytriton-cudasim-")
+    atexit.register(kept.cleanup)
+    return Path(kept.name)
 
 
 @cache

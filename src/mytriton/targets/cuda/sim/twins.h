@@ -123,3 +123,6 @@ inline void mma_u8(
     int* sum, const unsigned int* a, const unsigned int* b, int line = __builtin_LINE()) {
     cudasim::mma<unsigned char, long long>(sum, a, b, line);
 }
+
+// --- shared_address
+inline unsigned int shared_address(const void* at) { return (unsigned int)(size_t)at; }
