@@ -8,14 +8,17 @@ divide get smaller tiles.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass
 from functools import partial
 
 from ...ir.nodes import Op
+from ...ir.types import I32
 from . import access, affine
 from .code import Code, Reg, const
+from .dot_words import counted_loop, multiply_add, pack_left, pack_right
 from .loops import Stitch, stitch
+from .lower.words import Words, words_for
 from .nest import ZERO, Home, Nest
 from .operands import named, shape_at
 from .region import FunctionEmitter
@@ -42,10 +45,18 @@ class Product:
     m: int
     n: int
     k: int
+    words: Words | None = None
+    """The operands are words of several numbers, and `k` counts words."""
+    correction: Home | None = None
+    """What is taken off each column's accumulators."""
 
     @property
     def type(self) -> str:
         return arena(self.result.element)
+
+    @property
+    def operand_type(self) -> str:
+        return "i32" if self.words else self.type
 
 
 def column_tiles(n: int, lanes: int) -> list[tuple[int, int, int, int]]:
@@ -91,28 +102,12 @@ class DotEmitter:
                 tile = Tile(rows, vectors, width)
 
                 def row_loop(column: Reg, first: int, number: int, tile: Tile) -> None:
-                    self.loop(first, number, tile.rows, partial(self.tile, tile, column))
+                    counted_loop(
+                        self.nest, first, number, tile.rows, partial(self.tile, tile, column)
+                    )
 
                 body = partial(row_loop, first=first, number=number, tile=tile)
-                self.loop(start, count, vectors * width, body)
-
-    def loop(self, start: int, count: int, step: int, body: Callable[[Reg], None]) -> None:
-        """A loop over tiles; one tile needs none."""
-        nest = self.nest
-        if count == 1:
-            body(const("i64", start))
-            return
-        header, name = nest.writer.names.fresh("tiles"), nest.writer.names.fresh("t")
-        nest.codes.append(Code(header))
-        body(Reg(f"%{name}", "i64", 0, len(nest.codes) - 1))
-        code = nest.codes.pop()
-        end = const("i64", start + count * step)
-        stitch(
-            nest.writer,
-            nest.codes[-1],
-            Stitch(header, name, code, const("i64", start), end, step),
-            [],
-        )
+                counted_loop(self.nest, start, count, vectors * width, body)
 
     def address(self, home: Home, row: Reg, column: Reg, width: int) -> Reg:
         nest = self.nest
@@ -130,8 +125,12 @@ class DotEmitter:
             for r in range(tile.rows)
         ]
         starts = [
-            self.load(corner, vector, tile) for corner in corners for vector in range(tile.vectors)
+            self.load(corner, vector, tile, product.type)
+            for corner in corners
+            for vector in range(tile.vectors)
         ]
+        if product.correction is not None:
+            starts = self.corrected(product.correction, starts, column, tile)
         names = [nest.writer.names.fresh("acc") for _ in starts]
         sums = Sums(None, names, [r.type for r in starts], tile.lanes, starts)
         header, name = nest.writer.names.fresh("depth"), nest.writer.names.fresh("k")
@@ -148,8 +147,17 @@ class DotEmitter:
             place = access.at(nest, corner, const("i64", vector * tile.lanes), product.type)
             nest.codes[-1].add(f"store {total.typed}, {place.typed}, align {SIZES[product.type]}")
 
-    def load(self, corner: Reg, vector: int, tile: Tile) -> Reg:
-        nest, type_ = self.nest, self.product.type
+    def corrected(self, home: Home, starts: list[Reg], column: Reg, tile: Tile) -> list[Reg]:
+        """The accumulators less what the instruction adds too much."""
+        corner = access.at(self.nest, home.address, column, self.product.type)
+        much = [self.load(corner, vector, tile, "i32") for vector in range(tile.vectors)]
+        return [
+            self.nest.inst("c", "sub", [start, much[number % tile.vectors]])
+            for number, start in enumerate(starts)
+        ]
+
+    def load(self, corner: Reg, vector: int, tile: Tile, type_: str) -> Reg:
+        nest = self.nest
         place = access.at(nest, corner, const("i64", vector * tile.lanes), type_)
         text = f"load {full(type_, tile.lanes)}, {place.typed}, align {SIZES[type_]}"
         return nest.put(len(nest.codes) - 1, "c", text, type_, tile.lanes)
@@ -158,13 +166,15 @@ class DotEmitter:
         """One step of K: each accumulator plus a scalar of A times a vector of B."""
         nest, product, level = self.nest, self.product, len(self.nest.codes) - 1
         corner = self.address(product.right, k, column, product.n)
-        rights = [self.load(corner, vector, tile) for vector in range(tile.vectors)]
+        rights = [
+            self.load(corner, vector, tile, product.operand_type) for vector in range(tile.vectors)
+        ]
         nexts = []
         for r in range(tile.rows):
             at = affine.add_scalars(nest, row, const("i64", r))
             place = self.address(product.left, at, k, product.k)
-            text = f"load {product.type}, {place.typed}, align {SIZES[product.type]}"
-            scalar = nest.put(level, "a", text, product.type)
+            text = f"load {product.operand_type}, {place.typed}, align {SIZES[product.type]}"
+            scalar = nest.put(level, "a", text, product.operand_type)
             nest.lanes = tile.lanes
             left = nest.wide(scalar)
             for vector, right in enumerate(rights):
@@ -176,6 +186,8 @@ class DotEmitter:
         return nexts
 
     def multiply_add(self, left: Reg, right: Reg, old: Reg) -> Reg:
+        if self.product.words is not None:
+            return multiply_add(self.nest, self.product.words, left, right, old)
         if self.product.type in ("float", "double"):
             return self.nest.call("fma", "llvm.fma", [left, right, old])
         return self.nest.inst("sum", "add", [self.nest.inst("product", "mul", [left, right]), old])
@@ -187,22 +199,38 @@ def emit_dot(emitter: FunctionEmitter, code: Code, op: Op) -> None:
     left, right = (emitter.writer.homes[named(operand)] for operand in op.operands[:2])
     shape = shape_at(op, 0)
     m, k, n = shape[-2], shape[-1], result.shape[-1]
-    nest = Nest(emitter.writer, [code])
-    if len(shape) == 2 or shape[0] == 1:
-        DotEmitter(nest, Product(left, right, result, m, n, k)).emit()
-        return
-    header, name = emitter.writer.names.fresh("batch"), emitter.writer.names.fresh("b")
-    nest.codes.append(Code(header))
-    batch = Reg(f"%{name}", "i64", 0, 1)
-    homes = [
-        _slice(nest, home, batch, size)
-        for home, size in ((left, m * k), (right, k * n), (result, m * n))
-    ]
-    DotEmitter(nest, Product(homes[0], homes[1], homes[2], m, n, k)).emit()
-    body = nest.codes.pop()
-    stitch(emitter.writer, code, Stitch(header, name, body, ZERO, const("i64", shape[0]), 1), [])
+    nest, host = Nest(emitter.writer, [code]), emitter.writer.host
+    words = words_for(left.element, right.element, result.element, (k, n), host)
+    packed = _packed_homes(emitter, words, m, k, n) if words else ()
+
+    def one(index: Reg) -> None:
+        sizes = (m * k, k * n, m * n)
+        homes = [_slice(nest, home, index, s) for home, s in zip((left, right, result), sizes)]
+        product = Product(homes[0], homes[1], homes[2], m, n, k)
+        DotEmitter(nest, _in_words(nest, words, product, packed) if words else product).emit()
+
+    counted_loop(nest, 0, math.prod(shape[:-2]), 1, one)
 
 
-def _slice(nest: Nest, home: Home, batch: Reg, size: int) -> Home:
-    spot = affine.mul_scalars(nest, batch, const("i64", size))
+def _packed_homes(
+    emitter: FunctionEmitter, words: Words, m: int, k: int, n: int
+) -> tuple[Home, ...]:
+    """Where the words of the operands lie, and the correction of each column."""
+    shapes = ((m, k // words.count), (k // words.count, n), (n,))
+    return tuple(emitter.new_home(I32, shape, "words") for shape in shapes)
+
+
+def _in_words(nest: Nest, words: Words, product: Product, packed: tuple[Home, ...]) -> Product:
+    """Packs the operands; the product of what was packed."""
+    left, right, correction = packed
+    m, n, k = product.m, product.n, product.k
+    pack_left(nest, words, product.left, left, m * k)
+    pack_right(nest, words, product.right, right, correction, k, n)
+    needed = correction if words.count == 4 else None
+    return Product(left, right, product.result, m, n, k // words.count, words, needed)
+
+
+def _slice(nest: Nest, home: Home, index: Reg, size: int) -> Home:
+    """One product's part of a batch."""
+    spot = affine.mul_scalars(nest, index, const("i64", size))
     return Home(access.at(nest, home.address, spot, arena(home.element)), home.element, home.shape)

@@ -28,6 +28,10 @@ class Host:
     has_half: bool
     registers: int
 
+    def has(self, feature: str) -> bool:
+        """Whether the processor has a feature, by LLVM's name; of those with full vectors only."""
+        return self.vector_bytes == 64 and f"+{feature}" in self.features.split(",")
+
     def can_mask(self, size: int) -> bool:
         """Whether masked loads and stores of elements of this many bytes are instructions."""
         return size in self.masked

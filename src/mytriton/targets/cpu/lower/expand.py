@@ -28,9 +28,11 @@ from ....ir.types import (
     shape_of,
 )
 from ....passes.axis_info import AxisAnalysis, axis_info
-from ..operands import scalar_at
+from ..host import host
+from ..operands import scalar_at, shape_at
 from ..rows import has_instruction
 from .induction import Moved, find
+from .words import words_for
 
 Map = dict[Any, Operand]
 LOOPS = {"for": 3, "while": 0}
@@ -252,6 +254,9 @@ def _dot(expander: Expander, op: Op, operands: list[Operand]) -> tuple[Operand, 
     """Operands and accumulator in the type that the product is computed in."""
     left, right, acc = (IrTerm(operand) for operand in operands)
     element, target = left.element, acc.element
+    extents = shape_at(op, 1)[-2:]
+    if words_for(element, right.element, target, (extents[0], extents[1]), host()) is not None:
+        return None
     precision = op.attribute("precision")
     real = F64 if F64 in (element, target) else F32
     wide = real if element.kind == "f" else target
