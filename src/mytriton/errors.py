@@ -13,9 +13,9 @@ import os
 import re
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import groupby
 from types import FrameType
+from typing import NamedTuple
 
 PACKAGE = os.path.dirname(__file__) + os.sep
 TRACE_ENTRY = "trace_entry"
@@ -34,8 +34,7 @@ def source_line(frame: FrameType, line: int | None = None) -> str:
     return linecache.getline(frame.f_code.co_filename, number, frame.f_globals).strip()
 
 
-@dataclass(frozen=True)
-class Location:
+class Location(NamedTuple):
     """One frame of kernel code: the file, the 1-based line and the function's name."""
 
     file: str
@@ -59,9 +58,10 @@ def user_stack() -> Where:
     """The kernel frames of the current Python stack, innermost first; empty outside a trace."""
     frames: list[Location] = []
     frame: FrameType | None = sys._getframe(1)
+    package = PACKAGE  # this runs for every op: `is_user_code` in place
     while frame is not None:
         code = frame.f_code
-        if is_user_code(code.co_filename):
+        if not code.co_filename.startswith(package):
             frames.append(Location(code.co_filename, frame.f_lineno, code.co_name))
         elif code.co_name == TRACE_ENTRY:
             return tuple(frames)

@@ -33,13 +33,14 @@ def program(n, K: tl.constexpr):
     d = {"k": 1, "l": b}
     p = [a, [7, n]]
     i = 0
+    t = (1, 2)
 """
 END = """
     total = 0
     for items in (a, b, s.items, r.items, d["l"], p[0], p[1]):
         for item in items:
             total = (total * 3 + item) & 0xFFFFF
-    return total + s.acc * 7 + r.acc * 5 + d["k"]
+    return total + s.acc * 7 + r.acc * 5 + d["k"] + t[1]
 """
 
 
@@ -53,6 +54,27 @@ class State:
 
 def bump(items, by):
     items[-1] = (items[-1] + by) & 31
+
+
+@triton.jit
+def mix(items, state, by):
+    for j in range(by & 3):
+        items[0] = (items[0] + j) & 31
+        if items[0] > by:
+            state.acc = state.acc + 1
+    if by > 2:
+        items[-1] = by
+        return items[0]
+    kept = items
+    kept[0] = state.acc & 31
+    return kept[-1]
+
+
+@triton.jit
+def pick(first, second, by):
+    if by > 2:
+        return first
+    return second
 
 
 class Writer:
@@ -83,6 +105,7 @@ class Writer:
 
     def statement(self, depth: int) -> Iterator[str]:
         kinds = [self.store, self.store, self.add, self.alias, self.rebind, self.call, self.choose]
+        kinds += [self.inlined, self.tuples]
         kinds += [self.grow] if self.random.random() < 0.3 else []
         kinds += [self.swap, self.new] if self.random.random() < 0.5 else []
         if depth and self.random.random() < 0.6:
@@ -110,6 +133,21 @@ class Writer:
             ]
         )
 
+    def inlined(self) -> str:
+        items, number = self.pick(LISTS), self.number()
+        mixed = f"{self.pick(INTS)} = mix({items}, {self.pick('sr')}, {number}) & 31"
+        picked = f"{self.pick(LISTS)} = pick({items}, {self.pick(LISTS)}, {number})"
+        return picked if self.random.random() < 0.2 else mixed
+
+    def tuples(self) -> str:
+        ints = f"({self.pick(INTS)}, {self.pick(INTS)})"
+        return self.pick(
+            [f"{ints[1:-1]} = {self.number()} & 7, {self.number()} & 7", f"t = {ints}"]
+        )
+
+    def jump(self) -> str:
+        return self.pick(["break", "continue", f"return {self.number()}"])
+
     def choose(self) -> str:
         value = f"{self.number()} if {self.condition()} else {self.number()}"
         return f"{self.pick(INTS)} = {value}"
@@ -132,29 +170,37 @@ class Writer:
             yield "else:"
             yield from indent(self.block(depth - 1))
 
+    def body(self, depth: int) -> Iterator[str]:
+        """A loop's body, which may jump."""
+        yield from self.block(depth)
+        if self.random.random() < 0.3:
+            yield f"if {self.condition()}:"
+            yield from indent([*self.block(0), self.jump()])
+            yield from self.block(depth)
+
     def for_(self, depth: int) -> Iterator[str]:
         yield f"for i in {self.pick(['range(n)', 'range(1, K)', 'range(n, 4)'])}:"
-        yield from indent(self.block(depth - 1))
+        yield from indent(self.body(depth - 1))
 
     def static(self, depth: int) -> Iterator[str]:
         yield "for i in (1, 2):"
-        yield from indent(self.block(depth - 1))
+        yield from indent(self.body(depth - 1))
 
     def while_(self, depth: int) -> Iterator[str]:
         fuel = f"f{next(self.fuel)}"
         yield f"{fuel} = {self.pick(['0', 'n'])}"
         yield f"while {fuel} < 3:"
-        yield from indent([f"{fuel} += 1", *self.block(depth - 1)])
+        yield from indent([f"{fuel} += 1", *self.body(depth - 1)])
 
 
 def indent(lines: Any) -> Iterator[str]:
     return ("    " + line for line in lines)
 
 
-def function_of(text: str, name: str) -> Callable[..., int]:
+def function_of(text: str, name: str, mix: Any, pick: Any) -> Callable[..., int]:
     """The Python function of a program, with a source that `inspect` finds."""
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    space: dict[str, Any] = {"tl": tl, "State": State, "bump": bump}
+    space: dict[str, Any] = {"tl": tl, "State": State, "bump": bump, "mix": mix, "pick": pick}
     exec(compile(text, name, "exec"), space)
     return space["program"]  # type: ignore[no-any-return]
 
@@ -168,8 +214,8 @@ def check(seed: int, targets: tuple[str, ...]) -> int:
     """How many launches of the program of that seed were not refused."""
     lines = list(Writer(seed).block(3))
     text, name = START + "\n".join(indent(lines)) + END, f"<objects {seed}>"
-    function = function_of(text, name)
-    kernel, accepted = triton.jit(function), 0
+    function = function_of(text, name, mix.fn, pick.fn)
+    kernel, accepted = triton.jit(function_of(text, name, mix, pick)), 0
     for n, known in ((0, 0), (1, 3), (3, 0), (3, 3)):
         try:
             wanted = function(n, known)
