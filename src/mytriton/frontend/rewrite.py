@@ -5,18 +5,20 @@ plain Python around calls of a `Control` (`control.py`) in the very frame of the
 own file, lines and columns, so tracebacks, breakpoints and locals stay the user's. Per statement,
 with `a, b` the names that live on:
 
-    if c: T          $s = $ctl.if_(c, 7)                     # 7: the statement's Site
-    else: E    →     if $s.then: T
-                     if $s.symbolic: a, b = $s.other()
-                     if $s.orelse: E
-                     if $s.symbolic: a, b = $s.join()
+    if c: T          $s.append($ctl.if_(c, 7))               # 7: the statement's Site
+    else: E    →     if $s[-1].then: T
+                     if $s[-1].symbolic: a, b = $s[-1].other()
+                     if $s[-1].orelse: E
+                     if $s[-1].symbolic: a, b = $s[-1].join()
+                     $s.pop()
 
-    for t in i:      $s = $ctl.for_(i, 7)
-        B      →     for $item in $s:
-                         if $s.symbolic: a, b = $s.enter()
+    for t in i:      $s.append($ctl.for_(i, 7))
+        B      →     for $item in $s[-1]:
+                         if $s[-1].symbolic: a, b = $s[-1].enter()
                          t = $item; B
-                         if $s.symbolic: $s.leave()
-                     if $s.symbolic: a, b = $s.results()
+                         if $s[-1].symbolic: $s[-1].leave()
+                     if $s[-1].symbolic: a, b = $s[-1].results()
+                     $s.pop()
 
 Expressions whose Python form would ask a tensor for its truth (`and`, `or`, `not`, chained
 comparisons, conditional expressions) become calls that keep Python's short circuit for Python
@@ -35,7 +37,8 @@ from .jumps import RESULT, RETURNED, LowerJumps, assign, never_falls_through, pl
 from .liveness import Liveness, bindings, captured, likely, note_bindings
 from .steps import Steps, walk
 
-HIDDEN = "$item"
+HIDDEN, STATES = "$item", "$s"
+"""The item of a loop; the states of the statements that are under way, innermost last."""
 
 REFUSED: Mapping[type[ast.AST], tuple[str, str]] = {
     ast.Try: ("try", "a kernel has no exceptions; test the condition with `if`"),
@@ -109,10 +112,6 @@ class Statements:
     def expression(self, node: Any) -> Any:
         return expressions.rewrite(node, self.locals, self.defined, self.count)
 
-    def fresh(self, prefix: str) -> str:
-        self.count[0] += 1
-        return f"${prefix}{self.count[0]}"
-
     # -- control flow
 
     def if_(self, node: Any) -> Steps[list[ast.stmt]]:
@@ -159,15 +158,12 @@ class Statements:
     def if_code(
         self, node: ast.If, test: ast.expr, then: list[ast.stmt], other: list[ast.stmt], site: int
     ) -> list[ast.stmt]:
-        state = self.fresh("if")
-        names = self.sites[site].names
-        start = assign(state, _call("if_", [test, ast.Constant(site)], node.test), node.test)
-        result = [start, _when(state, "then", then, node.test)]
-        result.append(_symbolic(state, "other", names, node.test))
+        names, at = self.sites[site].names, node.test
+        result = [_begin("if_", [test, ast.Constant(site)], at), _when("then", then, at)]
+        result.append(_symbolic("other", names, at))
         if other:
-            result.append(_when(state, "orelse", other, node.test))
-        result.append(_symbolic(state, "join", names, node.test))
-        return result
+            result.append(_when("orelse", other, at))
+        return [*result, _symbolic("join", names, at), _end(at)]
 
     def loop(self, node: Any) -> Steps[list[ast.stmt]]:
         bound = bindings(node.body) & self.own - {HIDDEN}
@@ -196,16 +192,15 @@ class Statements:
     def for_code(
         self, node: ast.For, header: ast.expr, body: list[ast.stmt], site: int
     ) -> list[ast.stmt]:
-        state, names = self.fresh("for"), self.sites[site].names
-        start = assign(state, _call("for_", [header, ast.Constant(site)], node.iter), node.iter)
-        body = [_symbolic(state, "enter", names, node.iter), *body]
-        body.append(_symbolic(state, "leave", (), node.iter))
+        names, at = self.sites[site].names, node.iter
+        start = _begin("for_", [header, ast.Constant(site)], at)
+        body = [_symbolic("enter", names, at), *body, _symbolic("leave", (), at)]
         if self.sites[site].flags:
-            stop = _method(state, "stop", [_flags(self.sites[site].flags)])
-            body.append(_if(stop, [ast.Break()], node.iter))
-        loop = ast.For(ast.Name(HIDDEN, ast.Store()), ast.Name(state, ast.Load()), body, [])
-        place(loop, node.iter)
-        return [start, loop, _symbolic(state, "results", names, node.iter)]
+            stop = _method(_state(), "stop", [_flags(self.sites[site].flags)])
+            body.append(_if(stop, [ast.Break()], at))
+        loop = ast.For(ast.Name(HIDDEN, ast.Store()), _state(), body, [])
+        place(loop, at)
+        return [start, loop, _symbolic("results", names, at), _end(at)]
 
     def test(self, node: Any) -> ast.expr:
         """The loop's condition; with jumps inside, only asked for while none was taken."""
@@ -219,15 +214,15 @@ class Statements:
     def while_code(
         self, node: ast.While, test: ast.expr, body: list[ast.stmt], site: int
     ) -> list[ast.stmt]:
-        state, names = self.fresh("while"), self.sites[site].names
-        start = assign(state, _call("while_", [ast.Constant(site)], node.test), node.test)
-        asking = place(ast.Expr(_method(state, "test", [test])), node.test)
-        leaving = place(ast.Expr(_method(state, "leave", [])), node.test)
+        names, at = self.sites[site].names, node.test
+        asking = place(ast.Expr(_method(_state(), "test", [test])), at)
+        leaving = place(ast.Expr(_method(_state(), "leave", [])), at)
         choose = ast.If(ast.Name(HIDDEN, ast.Load()), [asking], [*body, leaving])  # type: ignore
-        inner = [_symbolic(state, "enter", names, node.test), choose]
-        loop = ast.For(ast.Name(HIDDEN, ast.Store()), ast.Name(state, ast.Load()), inner, [])
-        place(loop, node.test)
-        return [start, loop, _symbolic(state, "results", names, node.test)]
+        inner = [_symbolic("enter", names, at), choose]
+        loop = ast.For(ast.Name(HIDDEN, ast.Store()), _state(), inner, [])
+        place(loop, at)
+        start = _begin("while_", [ast.Constant(site)], at)
+        return [start, loop, _symbolic("results", names, at), _end(at)]
 
     def site(self, line: int, names: set[str], **fields: Any) -> int:
         self.sites.append(Site(line, tuple(sorted(names)), **fields))
@@ -295,7 +290,7 @@ def rewrite_function(
     rewriter = Statements(
         sites, names, names | (outer or set()), parameters | (outer or set()), lines, count
     )
-    new = walk(rewriter.block(body))
+    new = [assign(STATES, ast.List([], ast.Load()), node), *walk(rewriter.block(body))]
     if flagged:
         surely = never_falls_through(node.body)
         returned = ast.Constant(True) if surely else ast.Name(RETURNED, ast.Load())
@@ -318,12 +313,30 @@ def _is_own(node: ast.expr) -> bool:
 
 
 def _call(method: str, arguments: list[ast.expr], at: ast.AST) -> ast.expr:
-    return place(_method("$ctl", method, arguments), at)  # type: ignore[return-value]
+    control = ast.Name("$ctl", ast.Load())
+    return place(_method(control, method, arguments), at)  # type: ignore[return-value]
 
 
-def _method(name: str, method: str, arguments: list[ast.expr]) -> ast.expr:
-    owner = ast.Attribute(ast.Name(name, ast.Load()), method, ast.Load())
-    return ast.Call(owner, arguments, [])
+def _method(owner: ast.expr, method: str, arguments: list[ast.expr]) -> ast.expr:
+    return ast.Call(ast.Attribute(owner, method, ast.Load()), arguments, [])
+
+
+def _state() -> ast.expr:
+    """The state of the innermost statement that is under way: `$s[-1]`."""
+    last = ast.UnaryOp(ast.USub(), ast.Constant(1))
+    return ast.Subscript(ast.Name(STATES, ast.Load()), last, ast.Load())
+
+
+def _begin(method: str, arguments: list[ast.expr], at: ast.AST) -> ast.stmt:
+    """`$s.append($ctl.method(…))`"""
+    made = _call(method, arguments, at)
+    push = _method(ast.Name(STATES, ast.Load()), "append", [made])
+    return place(ast.Expr(push), at)  # type: ignore[return-value]
+
+
+def _end(at: ast.AST) -> ast.stmt:
+    """`$s.pop()`"""
+    return place(ast.Expr(_method(ast.Name(STATES, ast.Load()), "pop", [])), at)  # type: ignore
 
 
 def _flags(names: Sequence[str]) -> ast.expr:
@@ -334,16 +347,16 @@ def _if(test: ast.expr, body: list[ast.stmt], at: ast.AST) -> ast.stmt:
     return place(ast.If(test, body, []), at)  # type: ignore[return-value]
 
 
-def _when(state: str, attribute: str, body: list[ast.stmt], at: ast.AST) -> ast.stmt:
-    return _if(ast.Attribute(ast.Name(state, ast.Load()), attribute, ast.Load()), body, at)
+def _when(attribute: str, body: list[ast.stmt], at: ast.AST) -> ast.stmt:
+    return _if(ast.Attribute(_state(), attribute, ast.Load()), body, at)
 
 
-def _symbolic(state: str, method: str, names: Sequence[str], at: ast.AST) -> ast.stmt:
-    """`if state.symbolic: names = state.method()`."""
-    call = _method(state, method, [])
+def _symbolic(method: str, names: Sequence[str], at: ast.AST) -> ast.stmt:
+    """`if $s[-1].symbolic: names = $s[-1].method()`."""
+    call = _method(_state(), method, [])
     targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in names]
     done = ast.Assign([ast.Tuple(targets, ast.Store())], call) if names else ast.Expr(call)
-    return _when(state, "symbolic", [done], at)
+    return _when("symbolic", [done], at)
 
 
 _BLOCKS: Mapping[type[ast.stmt], Any] = {
