@@ -239,7 +239,7 @@ def test_as_in_python_or_refused(seed: int) -> None:
 
 
 def test_many_are_accepted() -> None:
-    assert sum(check(seed, ("interpret", "cpu")) > 0 for seed in range(40)) > 15
+    assert sum(check(seed, ("interpret", "cpu")) > 0 for seed in range(40)) > 8
 
 
 @pytest.mark.fuzz
