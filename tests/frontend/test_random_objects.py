@@ -27,7 +27,7 @@ LISTS = ["a", "b", "s.items", "r.items", "d['l']", "p[0]", "p[1]"]
 START = """
 def program(n, K: tl.constexpr):
     a = [n, 1]
-    b = [2, n + 1, 3]
+    b = [2, n + 1]
     s = State(n, a)
     r = State(K, [5, 6])
     d = {"k": 1, "l": b}

@@ -27,6 +27,7 @@ from .aliases import Aliases, check_shared, share, shared, two_objects
 from .heap import ANYTHING, KEYS, Content, Heap, Held, is_mutable, read, values_of, write
 from .jumps import RESULT
 from .leaves import (
+    ONE_FORM,
     Undefined,
     at_line,
     conflict,
@@ -53,6 +54,10 @@ from .plan import (
 from .rewrite import Site
 from .watch import ChangeError, Suspect, moment, refuse_advanced
 
+ONE_TYPE = (
+    "start it with a value of that type (tl.zeros, tl.full, 0.0 for floats), or convert it with"
+    " .to(…) in the body"
+)
 Item = tuple[int, int]
 """An item of an object: the object's identity and the position."""
 
@@ -201,7 +206,7 @@ class Carried:
             case Rebuilt(old, parts):
                 given = immutable_parts(new)
                 if given is None or not same_form(old, new):
-                    raise self.changed(path, repr(old), repr(new))
+                    raise self.changed(path, repr(old), repr(new), ONE_FORM)
                 pairs = enumerate(zip(parts, given[0]))
                 plan.parts = [self.join(f"{path}[{i}]", a, b) for i, (a, b) in pairs]
                 return plan
@@ -218,12 +223,12 @@ class Carried:
                 self.grown = True
                 kept: list[Plan] = [Keep(item) for item in content.items]
                 return known or self.join_object(path, Fresh(old, content.keys, kept), new)
-            raise self.changed(path, repr(old), repr(new))
+            raise self.changed(path, repr(old), repr(new), ONE_FORM)
         parts, given = immutable_parts(old), immutable_parts(new)
         if parts and same_form(old, new):
             return self.join(path, Rebuilt(old, [Keep(part) for part in parts[0]]), new)
         if parts or given or is_mutable(old) or is_mutable(new):
-            raise self.changed(path, repr(old), repr(new))
+            raise self.changed(path, repr(old), repr(new), ONE_FORM)
         if same(old, new):
             return plan
         if not is_dynamic(old) or not is_dynamic(new):
@@ -244,7 +249,7 @@ class Carried:
             return known
         content = read(new) if is_mutable(new) else None
         if content is None or type(old) is not type(new) or content.keys != plan.keys:
-            raise self.changed(path, repr(old), repr(new))
+            raise self.changed(path, repr(old), repr(new), ONE_FORM)
         if plan in self.visited:
             plan, self.grown = Fresh(old, plan.keys, list(plan.parts)), True
         self.visited.add(plan)
@@ -324,13 +329,12 @@ class Carried:
     def suspect(self, message: str, key: int, item: int) -> CompileError:
         return ChangeError(message, Suspect(self.moment, list(self.heap.objects).index(key), item))
 
-    def changed(self, name: str, old: str, new: str) -> CompileError:
+    def changed(self, name: str, old: str, new: str, advice: str = ONE_TYPE) -> CompileError:
         site = self.site
         return conflict(
             name,
             "is changed by the loop to another type",
             f"{old} before it{at_line(site.before.get(name))}",
             f"{new} at the end of its body{at_line(site.first.get(name))}",
-            "start it with a value of that type (tl.zeros, tl.full, 0.0 for floats), or convert it"
-            " with .to(…) in the body",
+            advice,
         )

@@ -15,6 +15,7 @@ from .aliases import Aliases
 from .heap import KEYS, Content, Heap, Held, is_mutable, read, write
 from .jumps import RESULT, RETURNED
 from .leaves import (
+    ONE_FORM,
     UNBOUND,
     Undefined,
     at_line,
@@ -42,6 +43,7 @@ from .plan import (
 from .rewrite import Site
 from .watch import ChangeError, Suspect
 
+CONVERT = "give it one type in both, for example with .to(…)"
 Jumps = frozenset[str]
 """The flags of the jumps that a block surely took."""
 
@@ -124,7 +126,7 @@ class Join:
             return Rebuilt(left, [self.value(f"{path}[{i}]", a, b, gone) for i, (a, b) in pairs])
         if True in both or parts != (None, None):
             if not gone:
-                raise self.differ(path, repr(left), repr(right))
+                raise self.differ(path, repr(left), repr(right), ONE_FORM)
             return self.survivor(path, left, right)
         return self.leaf(path, left, right, gone)
 
@@ -258,7 +260,13 @@ class Join:
 
     # -- errors
 
-    def differ(self, name: str, left: str, right: str) -> CompileError:
+    def differ(
+        self,
+        name: str,
+        left: str,
+        right: str,
+        advice: str = CONVERT,
+    ) -> CompileError:
         first, second = self.line(name, 0), self.line(name, 1)
         if name[:1] in ("", "["):
             return conflict(
@@ -273,7 +281,7 @@ class Join:
             "differs after the `if`",
             f"{left} when the condition holds{at_line(first)}",
             f"{right} when not{at_line(second)}",
-            "give it one type in both, for example with .to(…)",
+            advice,
         )
 
     def line(self, name: str, branch: int) -> int | None:

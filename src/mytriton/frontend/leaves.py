@@ -24,6 +24,9 @@ class Undefined:
         return "<not bound on every path>"
 
 
+ONE_FORM = "a value that control flow carries keeps its form: one type, with as many items"
+"""The advice where containers differ."""
+
 UNBOUND = Undefined("")
 """A name that was never bound."""
 
