@@ -16,6 +16,10 @@ from tests.support.backends import run_everywhere
 NAMES = {1: "one", 8: "eight"}
 
 
+def log2_of(n):
+    return (n - 1).bit_length()
+
+
 @triton.jit
 def python_uses(out, n, BLOCK: tl.constexpr):
     half = BLOCK // 2
@@ -31,6 +35,9 @@ def python_uses(out, n, BLOCK: tl.constexpr):
     assert text == "  8|8|4.0"
     assert NAMES[half] == "eight" and half in (4, 8) and len(rows) == half
     assert round(size) == 4 and "ab" * (half // 4) == "abab" and (1, 2, 3)[half // 4] == 3
+    assert np.log2(half) == 3 and np.prod(np.zeros((half, 2)).shape) == 16
+    assert half.bit_length() == 4 and size.is_integer() and log2_of(half) == 3
+    assert (np.int64(3) * half).dtype == tl.int32 and np.float32(0.5) * lanes is not None
     assert max(half, 3) == 8 and min(half, 3) == 3 and divmod(17, 5) == (3, 2)
     assert half.dtype == tl.int32 and size.dtype == tl.float32 and half.shape == []
     while half > 1:
@@ -155,3 +162,18 @@ def test_a_carried_scalar_that_changes_its_type_is_named():
     out = np.zeros(1, np.float32)
     with pytest.raises(CompileTypeError, match=r"`total` is changed by the loop to another type"):
         loop_kernel[(1,)](out, 3)
+
+
+@triton.jit
+def print_kernel(out, n):
+    three = 3
+    tenth = 0.1
+    print("three is", three, "tenth", tenth)
+    tl.static_print(f"{three}|{tenth:.2f}|{n.dtype}", three)
+    tl.store(out, three)
+
+
+def test_a_typed_scalar_prints_as_its_number(capsys):
+    print_kernel[(1,)](np.zeros(1, np.int32), 1, target="interpret")
+    shown = capsys.readouterr().out.splitlines()
+    assert shown == ["3|0.10|i32 3", "pid (0, 0, 0) three is 3 tenth 0.1"]

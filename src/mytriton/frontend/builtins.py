@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..ir.build import current
+from ..ir.nodes import Const
 from ..ir.types import BOOL, F32, I32, I64
 from ..language import library, math
 from ..language.constexpr import unwrap
@@ -80,7 +81,8 @@ def _len(value: Any) -> Any:
 
 
 def _print(*args: Any, sep: str = " ", hex: bool = False, **kwargs: Any) -> None:
-    """Shows the values once a program, when the kernel runs; ints in base 16 with hex.
+    """Shows the values once a program, when the kernel runs; ints in base 16 with hex. A number
+    that is known is part of the text.
 
     The interpreter's eager driver calls Python's print, which knows no hex.
     """
@@ -91,7 +93,7 @@ def _print(*args: Any, sep: str = " ", hex: bool = False, **kwargs: Any) -> None
     texts: list[str] = []
     values: list[Any] = []
     for value in map(unwrap, args):
-        if isinstance(value, tensor):
+        if isinstance(value, tensor) and (hex or not isinstance(value.handle, Const)):
             values.append(value.handle)
         elif values:
             _emit_print(values, "".join(text + sep for text in texts), hex)

@@ -1,6 +1,6 @@
 """The PTX instructions that `inline_asm_elementwise` understands: a table of language functions.
 
-One idea: an entry takes the suffixes after the name, the types among them, and its inputs (each a
+An entry takes the suffixes after the name, the types among them, and its inputs (each a
 function from a type to the value read as it), and returns the result. `.approx`, `.ftz` and the
 like promise less than these functions keep.
 """

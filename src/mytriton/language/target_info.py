@@ -1,6 +1,6 @@
 """`tl.target_info`: what a kernel may ask about the machine it is compiled for.
 
-One idea: a kernel that asks is written for NVIDIA GPUs or others; here it is told it runs on an
+A kernel that asks is written for NVIDIA GPUs or others; here it is told it runs on an
 NVIDIA GPU, whichever target runs it, so that it takes the path whose meaning Triton defines.
 """
 

@@ -17,13 +17,16 @@ from ..ir.nodes import Const, Operand
 from ..ir.types import F32, Element, PointerType, Type, element_of, shape_of
 from . import hints, semantics
 from .constexpr import builtin, constexpr, unwrap
+from .foreign import Foreign
 from .promotion import Given, Handle, Number, emit, known, operand, reshape, truth
 
 if TYPE_CHECKING:
     from .methods import Methods
 else:
-    Methods = object
-    """At run time `methods.py` puts the methods on the class, since their modules import it."""
+
+    class Methods:
+        """At run time `methods.py` puts the methods on the class: their modules import it."""
+
 
 TensorLike: TypeAlias = Union["tensor", constexpr, Number]
 """What a function takes as a tensor: one, or a number (NumPy's too)."""
@@ -57,7 +60,7 @@ class PointerShape(Shape):
         )
 
 
-class tensor(Methods):
+class tensor(Methods, Foreign):
     """A block of numbers or pointers, or a scalar (shape `()`).
 
     handle: the IR operand. type: the IR type; dtype: its element type; shape: a tuple of ints;
@@ -138,10 +141,17 @@ class tensor(Methods):
 
     def _constant(self) -> Any:
         """The number of a typed scalar, a float as the shortest text of its type shows it."""
-        if not isinstance(self.handle, Const):
-            return None
-        number = self.handle.value
-        return float(str(np.float32(number))) if self.dtype == F32 else number
+        number = self.number
+        return float(str(np.float32(number))) if number and self.dtype == F32 else number
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """An attribute of the number of a typed scalar: `k.bit_length()`."""
+            number = None if name.startswith("_") else self.number
+            if hasattr(number, name):
+                return getattr(number, name)
+            raise AttributeError(f"a tensor of type {self.type} has no attribute {name!r}")
 
     def __round__(self, digits: int | None = None) -> Any:
         return round(float(self), digits)
@@ -210,6 +220,12 @@ class tensor(Methods):
 
     def __rmod__(self, other: TensorLike) -> tensor:
         return tensor(semantics.modulo(given(other), self.handle))
+
+    def __divmod__(self, other: TensorLike) -> tuple[tensor, tensor]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: TensorLike) -> tuple[tensor, tensor]:
+        return other // self, other % self
 
     def __and__(self, other: TensorLike) -> tensor:
         return tensor(semantics.bitwise("and", "&", self.handle, given(other)))
@@ -305,28 +321,6 @@ class tensor(Methods):
             else "choose element by element: tl.where(tl.arange(0, extent) == index, value, block)"
         )
         raise CompileTypeError(f"a tensor of type {self.type} cannot be assigned to; {instead}")
-
-    # -- what other libraries' functions ask of an array
-
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        return _foreign("NumPy")
-
-    __array_ufunc__ = None
-    """NumPy's numbers leave operators to the tensor."""
-
-    def __array_function__(self, function: Any, *args: Any, **kwargs: Any) -> Any:
-        return _foreign(f"np.{getattr(function, '__name__', function)}")
-
-    @classmethod
-    def __torch_function__(cls, function: Any, *args: Any, **kwargs: Any) -> Any:
-        return _foreign(f"torch.{getattr(function, '__name__', function)}")
-
-
-def _foreign(name: str) -> Any:
-    raise CompileTypeError(
-        f"{name} works on arrays in memory, not on the tensors of a kernel; use the functions of tl"
-        " and tl.math"
-    )
 
 
 def _indexed(value: tensor, index: Any) -> Handle:
