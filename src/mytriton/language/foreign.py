@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import CompileTypeError
 from ..ir.nodes import Const
+from . import hints
 from .promotion import Handle, Number
 
 _OPERATORS: dict[Any, Callable[[Any, Any], Any]] = {
@@ -71,8 +72,8 @@ class Foreign:
 
 
 def refuse(name: str) -> Any:
-    """Raises CompileTypeError: the function works on arrays."""
+    """Raises CompileTypeError: the function works on arrays; what to use instead."""
+    instead = hints.instead_of(name.rpartition(".")[2])
     raise CompileTypeError(
-        f"{name} works on arrays in memory, not on the tensors of a kernel; use the functions of tl"
-        " and tl.math"
+        f"{name} works on arrays in memory, not on the tensors of a kernel; {instead}"
     )
