@@ -22,3 +22,5 @@ from .tensor import tensor, to_tensor
 from .tuples import *
 
 extern = builtin
+CONSTEXPR_0 = constexpr(0)
+"""A default of known value 0, which libraries' kernels name."""

@@ -4,7 +4,7 @@ from . import autotuner, cache, errors, jit
 from .autotuner import Autotuner, Config, Heuristics, autotune, heuristics
 from .driver import driver
 from .errors import InterpreterError, OutOfResources
-from .jit import JITFunction, KernelInterface, TensorWrapper, reinterpret
+from .jit import JITFunction, KernelInterface, MockTensor, TensorWrapper, reinterpret
 
 __all__ = [
     "Autotuner",
@@ -13,6 +13,7 @@ __all__ = [
     "InterpreterError",
     "JITFunction",
     "KernelInterface",
+    "MockTensor",
     "OutOfResources",
     "TensorWrapper",
     "autotune",

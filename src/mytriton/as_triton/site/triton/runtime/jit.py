@@ -1,6 +1,6 @@
 """`triton.runtime.jit`: kernels."""
 
-from mytriton.runtime.arrays import TensorWrapper, reinterpret
+from mytriton.runtime.arrays import MockTensor, TensorWrapper, reinterpret
 from mytriton.runtime.host_functions import constexpr_function
 from mytriton.runtime.jit import JITFunction, KernelInterface, jit
 
@@ -12,6 +12,7 @@ __all__ = [
     "JITCallable",
     "JITFunction",
     "KernelInterface",
+    "MockTensor",
     "TensorWrapper",
     "constexpr_function",
     "driver",
