@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
+from importlib.resources import files
 
 from ...ir.types import SCALARS, ScalarType
 
-FOLDER = Path(__file__).parent
+FOLDER = files(__package__)
 
 
 def read_sections(text: str) -> dict[str, str]:

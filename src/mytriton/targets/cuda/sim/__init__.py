@@ -15,7 +15,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 
 from ....errors import KernelAssertionError
 from ....fork import held_over_fork
@@ -26,7 +26,7 @@ from ..source import CudaSource
 from ..specialise import Variants
 from . import build
 
-HOST = (Path(__file__).parent / "host.h").read_text()
+HOST = files(__package__).joinpath("host.h").read_text()
 ORDERS = ("forward", "reverse", "shuffle")
 DYNAMIC = "extern __shared__ __align__(16) unsigned char scratch[];"
 """How a kernel declares shared memory whose size the launch gives."""
