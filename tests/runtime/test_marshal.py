@@ -19,7 +19,7 @@ from .kernels import add_kernel
 
 def plan_of(kernel: Any, *values: Any) -> Plan:
     bound, parts = kernel._bind(*values)
-    plan: Plan = kernel._plan(bound, parts, {"target": "cpu"})
+    plan: Plan = kernel._plan(bound, parts, {"target": "cpu"}, False)
     return plan
 
 

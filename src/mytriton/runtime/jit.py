@@ -11,28 +11,30 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial, update_wrapper
-from types import FrameType, FunctionType, TracebackType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, overload
 
 from .. import targets
-from ..errors import CompileError, CompileTypeError, KernelFault, is_user_code, wrong_arguments
+from ..errors import CompileError, CompileTypeError, KernelFault, wrong_arguments
 from ..fork import compiling
 from ..frontend.signature import Constexpr
 from ..frontend.source import remember, source
 from ..ir.build import tracing
 from ..language.constexpr import constexpr
-from ..targets.memory import Argument
-from .arguments import NEEDS_FULL_KEY, Converter, MockTensor, converters, flatten, key_part_of
+from .arguments import NEEDS_FULL_KEY, MockTensor, converters, key_part_of
 from .binder import binder
-from .cache import specialize
+from .cache import specialize, type_key
 from .compiled_kernel import CompiledKernel
-from .launch import Meta, execute, grid_of
-from .marshal import Marshal, marshal_of
+from .device_caches import DeviceCaches
+from .hooks import HOOKS, LaunchMetadata, Specialized, tell
+from .launch import Meta
+from .marshal import marshal_of
 from .options import LAUNCH_OPTIONS, check_options, compile_options, options_key
 from .parameters import parameters
+from .plan import Plan
 from .target import chosen_target, target_of
+from .tracebacks import kernel_frames
 
 if TYPE_CHECKING:
     from .compile import Compilation
@@ -131,6 +133,7 @@ class JITFunction(KernelInterface):
         self.params = parameters(fn, self.do_not_specialize, self.do_not_specialize_on_alignment)
         self.arg_names = [parameter.name for parameter in self.params]
         self.constexprs = [p.name for p in self.params if p.is_constexpr]
+        self._fixed = frozenset(p.name for p in self.params if p.do_not_specialize)
         self._options = LAUNCH_OPTIONS.keys() - set(self.arg_names)
         self._bind = binder(fn, self.params, [key_part_of(one) for one in self.params])
         update_wrapper(self, fn, updated=())
@@ -217,7 +220,7 @@ class JITFunction(KernelInterface):
         """Adds a function called with the launch's arguments before each launch."""
         self.pre_run_hooks.append(hook)
 
-    def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> CompiledKernel:
+    def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> Any:
         """Compiles for these arguments and runs nothing. A torch or NumPy dtype, or a `MockTensor`,
         stands for a tensor of it."""
         wrap = MockTensor.wrap_dtype
@@ -226,8 +229,9 @@ class JITFunction(KernelInterface):
         named = {n: v if n in constexprs else wrap(v) for n, v in kwargs.items()}
         return self.run(*given, *args[len(given) :], grid=grid, warmup=True, **named)
 
-    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> CompiledKernel:
-        """Launches over the grid; with warmup only compiles.
+    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
+        """Launches over the grid; with warmup only compiles. Gives a `CompiledKernel`; None where
+        `jit_cache_hook` took the compilation upon itself.
 
         Raises CompileError and its kinds for faults of the kernel or of the arguments, KernelError
         for what goes wrong while it runs.
@@ -244,12 +248,15 @@ class JITFunction(KernelInterface):
         for hook in self.pre_run_hooks:
             hook(*args, **kwargs)
         try:
-            plan = self._plan(values, parts, options)
+            plan = self._plan(values, parts, options, warmup)
+            if plan is None:
+                return None
             if warmup:
-                plan.compilation.prepare(plan.target)
-                return CompiledKernel(plan.compilation, plan.target, None)
+                return plan.warm_up()
             if callable(grid):
                 grid = grid(Meta(zip(self.arg_names, values)))
+            if HOOKS.launch_enter_hook.calls or HOOKS.launch_exit_hook.calls:
+                return self._launch_with_hooks(plan, values, grid)
             return plan.launch(grid, values)
         except KernelFault as error:
             cause = error.__cause__
@@ -257,46 +264,58 @@ class JITFunction(KernelInterface):
                 cause.__traceback__ = kernel_frames(cause.__traceback__)
             raise error.with_traceback(kernel_frames(error.__traceback__)) from cause
 
+    def _launch_with_hooks(self, plan: Plan, values: Sequence[Any], grid: Any) -> CompiledKernel:
+        compiled = CompiledKernel(plan.compilation, plan.target, None)
+        named = dict(zip(self.arg_names, values))
+        metadata = LaunchMetadata(compiled, self.launch_metadata, grid, named)
+        HOOKS.launch_enter_hook(metadata)
+        launched = plan.launch(grid, values)
+        HOOKS.launch_exit_hook(metadata)
+        return launched
+
     def _plan(
-        self, values: tuple[Any, ...], parts: tuple[Any, ...], options: Mapping[str, Any]
-    ) -> Plan:
-        """How to launch with arguments like these, in the order of the parameters."""
+        self,
+        values: tuple[Any, ...],
+        parts: tuple[Any, ...],
+        options: Mapping[str, Any],
+        warmup: bool,
+    ) -> Plan | None:
+        """How to launch with arguments like these, in the order of the parameters; None where a
+        hook wants nothing compiled."""
         chosen = chosen_target(options.get("target"))
         try:
             plan = self._plans.get(key := (chosen, self.debug, parts, options_key(options)))
         except TypeError:  # an option that cannot be hashed, such as a dict of libraries
-            return self._new_plan(values, options, chosen)
+            return self._new_plan(values, options, chosen, warmup)
         if plan is not None and plan.compilation.violated() is None:
             return plan
         with compiling:
             plan = self._plans.get(key)  # another thread may have been faster
             if plan is None or plan.compilation.violated() is not None:
-                plan = self._new_plan(values, options, chosen)
-                if NEEDS_FULL_KEY not in parts:
+                plan = self._new_plan(values, options, chosen, warmup)
+                if plan is not None and NEEDS_FULL_KEY not in parts:
                     self._plans[key] = plan
         return plan
 
     def _new_plan(
-        self, values: Sequence[Any], options: Mapping[str, Any], chosen: str | None
-    ) -> Plan:
+        self,
+        values: Sequence[Any],
+        options: Mapping[str, Any],
+        chosen: str | None,
+        warmup: bool,
+    ) -> Plan | None:
         """A plan for arguments of kinds that were not seen before; compiles what is not there.
 
         Raises CompileError for options that the target refuses, and for what it cannot be given.
         """
-        from .compile import Compilation  # with tracing and the passes: loaded by the first launch
-
         found = specialize(self.params, values)
         target = target_of(chosen, found.arrays)
         check_options(options, target)
-        fixed = frozenset(p.name for p in self.params if p.do_not_specialize)
-        asked = compile_options(options, self.debug, target, fixed)
-        key = (asked, *found.key)
-        compilation = self.compilations.get(key)
-        if compilation is None or compilation.violated() is not None:
-            name = self.repr(_Specialization(found.arguments)) if self._repr else self.__name__
-            compilation = Compilation(self.fn, found.arguments, asked, name)
-            compilation.prepare(target)
-            self.compilations[key] = compilation
+        asked = compile_options(options, self.debug, target, self._fixed)
+        told = partial(tell, self, target=target, warmup=warmup)
+        compilation = self._compilation((asked, *found.key), found.arguments, target, told)
+        if compilation is None:
+            return None
         types = enumerate(compilation.arguments.values())
         places = tuple(place for place, ty in types if not isinstance(ty, Constexpr))
         makers = converters(compilation.types, [values[place] for place in places])
@@ -304,92 +323,45 @@ class JITFunction(KernelInterface):
         marshal = None if target != "cpu" else marshal_of(compilation, places, values)
         return Plan(compilation, target, tuple(zip(places, makers)), nested, marshal)
 
+    def _compilation(
+        self,
+        key: tuple[Any, ...],
+        arguments: Mapping[str, Any],
+        target: str | None,
+        told: Callable[..., Any] | None,
+    ) -> Compilation | None:
+        """The compilation of a key (its options first), made if there is none that still holds.
+        told: calls a compilation hook; None where none is to be called."""
+        from .compile import Compilation  # with tracing and the passes: loaded by the first launch
 
-@dataclass(frozen=True)
-class Plan:
-    """What a launch needs to know, found by the arguments' kinds alone: the compilation, the
-    target, and for each run-time argument its place and its converter. nested: some are tuples.
-    marshal: see `marshal.py`."""
+        compilation = self.compilations.get(key)
+        if compilation is not None and compilation.violated() is None:
+            return compilation
+        name = self.repr(Specialized(arguments)) if self._repr else self.__name__
+        if told is not None and told(HOOKS.jit_cache_hook, key, arguments):
+            return None
+        compilation = Compilation(self.fn, arguments, key[0], name)
+        compilation.prepare(target)
+        self.compilations[key] = compilation
+        if told is not None:
+            told(HOOKS.jit_post_compile_hook, key, arguments)
+        return compilation
 
-    compilation: Compilation
-    target: str | None
-    converters: tuple[tuple[int, Converter], ...]
-    nested: bool
-    marshal: Marshal | None
+    def preload(self, specialization_data: str) -> CompiledKernel:
+        """Compiles for what `compile["specialization_data"]`, given to a compilation hook in this
+        or another process, says; launches with such arguments find it.
 
-    def launch(self, grid: Any, values: Sequence[Any]) -> CompiledKernel:
-        """Launches over a grid, or only compiles where no target was found.
-
-        Raises CompileValueError for a grid that is none, KernelError for what goes wrong.
+        Raises CompileTypeError for the data of another kernel.
         """
-        compilation, target = self.compilation, self.target
-        # Compiling only, a grid of no program is a mistake; a run over none does nothing.
-        extents = grid_of(grid, 1 if target is None else 0)
-        quick = self.marshal(values) if self.marshal is not None and 0 not in extents else None
-        if quick is not None:
-            compilation.executable("cpu", quick[1]).launch(extents, quick[0])
-        elif target is not None:
-            execute(compilation, target, extents, self.arguments(values))
-        else:
-            compilation.prepare(None)
-        return CompiledKernel(compilation, target, extents)
+        from .specialization_data import from_text
 
-    def arguments(self, values: Sequence[Any]) -> list[Argument]:
-        """The run-time arguments, in the order of the function's params."""
-        made = [make(values[place]) for place, make in self.converters]
-        return flatten(made) if self.nested else made
-
-
-class _Specialization:
-    """What `@jit(repr=…)` is given: `constants` and `signature`, by parameter."""
-
-    def __init__(self, arguments: Mapping[str, Any]) -> None:
-        known = {n: v.value for n, v in arguments.items() if isinstance(v, Constexpr)}
-        self.constants = known
-        self.signature = {n: "constexpr" if n in known else str(v) for n, v in arguments.items()}
-
-
-class DeviceCaches:
-    """A kernel's compilations as Triton shows them: by device, first of a tuple, by key."""
-
-    def __init__(self, kernel: JITFunction) -> None:
-        self._kernel = kernel
-
-    def __getitem__(self, device: Any) -> tuple[Any, ...]:
-        target = chosen_target(None)
-        compiled = {
-            key: CompiledKernel(compilation, target, None)
-            for key, compilation in self._kernel.compilations.items()
-        }
-        return compiled, {}, target, None, self._kernel.create_binder()
-
-    def clear(self) -> None:
-        """Forgets every compilation."""
-        self._kernel.clear_cache()
-
-
-def kernel_frames(trace: TracebackType | None) -> TracebackType | None:
-    """The traceback without this package's own frames; with MYTRITON_FULL_TRACEBACK=1 as it is."""
-    if os.environ.get("MYTRITON_FULL_TRACEBACK") == "1":
-        return trace
-    kept = None
-    frames = []
-    rest = trace
-    while rest is not None:
-        if _is_users(rest.tb_frame):
-            frames.append(rest)
-        rest = rest.tb_next
-    for found in reversed(frames):
-        kept = TracebackType(kept, found.tb_frame, found.tb_lasti, found.tb_lineno)
-    return kept
-
-
-def _is_users(frame: FrameType) -> bool:
-    """Whether a frame runs the user's code; what this package generates runs in its modules."""
-    module = str(frame.f_globals.get("__name__"))
-    return is_user_code(frame.f_code.co_filename) and not module.startswith(
-        f"{targets.__package__.split('.')[0]}."
-    )
+        arguments, options, target = from_text(self.__name__, specialization_data)
+        asked = compile_options(options, self.debug, target, self._fixed)
+        keys = (type_key(name, ty) for name, ty in arguments.items())
+        with compiling:
+            compilation = self._compilation((asked, *keys), arguments, target, None)
+        assert compilation is not None, "without a hook there is one"
+        return CompiledKernel(compilation, target, None)
 
 
 @overload

@@ -13,6 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from mytriton.runtime.hooks import HOOKS
+from mytriton.runtime.hooks import HookChain as HookChain
+
 T = TypeVar("T")
 FALSE = frozenset({"", "0", "false", "off", "no"})
 
@@ -56,27 +59,17 @@ def optional(variable: str) -> Knob[str | None]:
     return Knob(variable, lambda: None, str)
 
 
-class HookChain:
-    """Functions called one after another with the same arguments; false when there is none."""
+class Hook:
+    """A hook of the process, kept by the runtime."""
 
-    def __init__(self, reversed: bool = False) -> None:
-        self.calls: list[Callable[..., Any]] = []
-        self.reversed = reversed
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
 
-    def add(self, func: Callable[..., Any]) -> None:
-        if func not in self.calls:
-            self.calls.append(func)
+    def __get__(self, instance: Group, owner: type) -> Any:
+        return getattr(HOOKS, self.name)
 
-    def remove(self, func: Callable[..., Any]) -> None:
-        if func in self.calls:
-            self.calls.remove(func)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
-        for call in reversed(self.calls) if self.reversed else tuple(self.calls):
-            call(*args, **kwargs)
-
-    def __bool__(self) -> bool:
-        return bool(self.calls)
+    def __set__(self, instance: Group, value: Any) -> None:
+        setattr(HOOKS, self.name, value)
 
 
 class Group:
@@ -158,13 +151,10 @@ class RuntimeKnobs(Group):
     sanitize_overflow = flag("TRITON_SANITIZE_OVERFLOW", True)
     override_arch = optional("TRITON_OVERRIDE_ARCH")
     add_stages_inspection_hook: Any = None
-    jit_cache_hook: Any = None
-    jit_post_compile_hook: Any = None
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.launch_enter_hook = HookChain()
-        self.launch_exit_hook = HookChain(reversed=True)
+    launch_enter_hook = Hook()
+    launch_exit_hook = Hook()
+    jit_cache_hook = Hook()
+    jit_post_compile_hook = Hook()
 
 
 class LanguageKnobs(Group):
