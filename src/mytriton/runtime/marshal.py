@@ -6,15 +6,17 @@ addresses and numbers, and whether the memory of an array that the kernel stores
 another's. For add_kernel(x, y, out, n, BLOCK) on NumPy arrays of f32 it is
 
     def marshal(values):
-        v0, v1, v2, v3, v4, = values
-        a0 = s0 = address(id(v0) + 16).value or 0
-        a1 = s1 = address(id(v1) + 16).value or 0
-        a2 = s2 = address(id(v2) + 16).value or 0
-        if a0 & 3 or a1 & 3 or a2 & 3 or not v2.flags.writeable: return None
-        e0 = s0 + v0.nbytes
-        e1 = s1 + v1.nbytes
-        e2 = s2 + v2.nbytes
-        return (a0, a1, a2, v3, ), s0 < e2 and s2 < e0 or s1 < e2 and s2 < e1
+        try:
+            v0, v1, v2, v3, v4, = values
+            a0 = s0 = address(id(v0) + 16).value or 0
+            a1 = s1 = address(id(v1) + 16).value or 0
+            a2 = s2 = address(id(v2) + 16).value or 0
+            if a0 & 3 or a1 & 3 or a2 & 3 or not v2.flags.writeable: return None
+            e0 = s0 + v0.nbytes
+            e1 = s1 + v1.nbytes
+            e2 = s2 + v2.nbytes
+            return (a0, a1, a2, v3, ), s0 < e2 and s2 < e0 or s1 < e2 and s2 < e1
+        except RuntimeError: return None    # a tensor without plain memory
 
 It gives None where something is amiss: then the launch goes the long way (`launch.execute`), which
 finds out what and says so.
@@ -105,7 +107,8 @@ def _text(count: int, given: Sequence[str], pointers: Sequence[_Pointer]) -> str
         *(p.text(p.reader.span) for _, p in spans),
         f"return ({''.join(f'{one}, ' for one in given)}), {' or '.join(overlaps) or 'False'}",
     ]
-    return "def marshal(values):\n" + "\n".join(f"    {line}" for line in lines if line)
+    body = "\n".join(f"        {line}" for line in lines if line)
+    return f"def marshal(values):\n    try:\n{body}\n    except RuntimeError: return None"
 
 
 def _compiled(text: str) -> Marshal:
