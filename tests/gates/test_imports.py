@@ -17,9 +17,10 @@ STANDARD = {
 }
 """What NumPy does not load either; with these come decimal, tempfile, urllib and others."""
 OWN = {
+    "mytriton.elementary",
     "mytriton.frontend.rewrite",
     "mytriton.ir.text",
-    "mytriton.language.asm_table",
+    "mytriton.language.extra.ptx",
     "mytriton.language.extra.libdevice",
     "mytriton.passes",
     "mytriton.targets.cpu",

@@ -11,7 +11,6 @@ import sys
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from . import core, extra, math, methods, random, semantics, standard, target_info
-from .asm import *
 from .block_pointers import *
 from .constexpr import const
 from .creation import *
@@ -19,6 +18,7 @@ from .debug import *
 from .descriptors import *
 from .dot import *
 from .dtypes import *
+from .extra.inline_asm import *
 from .library import *
 from .loops import *
 from .math import *

@@ -3,7 +3,6 @@
 # ruff: noqa: F401, F403 - gathering names is what this file does
 
 from ..ir.types import PointerType, ScalarType, VectorType
-from .asm import *
 from .block_pointers import *
 from .constexpr import builtin, const, constexpr
 from .constexpr import unwrap as _unwrap_if_constexpr
@@ -12,6 +11,7 @@ from .debug import *
 from .descriptors import *
 from .dot import *
 from .dtypes import *
+from .extra.inline_asm import *
 from .loops import *
 from .math import *
 from .memory import *

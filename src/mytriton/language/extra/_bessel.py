@@ -20,9 +20,9 @@ from ..creation import cast
 from ..math import where
 from ..tensor import tensor
 from ._bits import floats
-from ._real import PLAIN
+from ._composites import ROW_FUNCTIONS
 
-_abs, _cos, _sin = (PLAIN[name] for name in ("abs", "cos", "sin"))
+_abs, _cos, _sin = (ROW_FUNCTIONS[name] for name in ("abs", "cos", "sin"))
 INF = float("inf")
 POINTS = 64
 ANGLES = [(k + 0.5) * math.pi / POINTS for k in range(POINTS)]
@@ -52,7 +52,7 @@ def _near(x: Any, order: int) -> Any:
 
 def _climb(x: Any, order: int, kind: str) -> Any:
     """Order n from orders 0 and 1 of J or Y."""
-    zero, one = PLAIN[f"{kind}0"](x), PLAIN[f"{kind}1"](x)
+    zero, one = ROW_FUNCTIONS[f"{kind}0"](x), ROW_FUNCTIONS[f"{kind}1"](x)
     for k in range(1, order):
         zero, one = one, (2 * k) * one / x - zero
     return one if order else zero

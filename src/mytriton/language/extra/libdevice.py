@@ -37,10 +37,9 @@ from ._bits import (
     signbit,
     uint_as_float,
 )
-from ._exact import CONVERSIONS, DIRECTED, rcp64h
-from ._real import (
+from ._composites import (
     FAST,
-    PLAIN,
+    ROW_FUNCTIONS,
     fdim,
     finitef,
     fmod,
@@ -57,9 +56,12 @@ from ._real import (
     round,
     saturatef,
 )
+from ._rounding import CONVERSIONS, DIRECTED, rcp64h
 
-abs, ceil, cos, erf, exp, exp2 = (PLAIN[n] for n in ("abs", "ceil", "cos", "erf", "exp", "exp2"))
-floor, fma, log, log2 = (PLAIN[name] for name in ("floor", "fma", "log", "log2"))
-rint, rsqrt, sin, sqrt = (PLAIN[name] for name in ("rint", "rsqrt", "sin", "sqrt"))
-tan, tanh, trunc, pow = (PLAIN[name] for name in ("tan", "tanh", "trunc", "pow"))
-globals().update(PLAIN | FAST | DIRECTED | CONVERSIONS)
+abs, ceil, cos, erf, exp, exp2 = (
+    ROW_FUNCTIONS[n] for n in ("abs", "ceil", "cos", "erf", "exp", "exp2")
+)
+floor, fma, log, log2 = (ROW_FUNCTIONS[name] for name in ("floor", "fma", "log", "log2"))
+rint, rsqrt, sin, sqrt = (ROW_FUNCTIONS[name] for name in ("rint", "rsqrt", "sin", "sqrt"))
+tan, tanh, trunc, pow = (ROW_FUNCTIONS[name] for name in ("tan", "tanh", "trunc", "pow"))
+globals().update(ROW_FUNCTIONS | FAST | DIRECTED | CONVERSIONS)

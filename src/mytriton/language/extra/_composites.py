@@ -19,12 +19,12 @@ from ._bits import copysign, floats, together
 
 LIBDEVICE = tuple(row[0] for row in ROWS)
 _OTHERS = ("tanh", "rint", "trunc", "mod")
-PLAIN = FUNCTIONS | {name: function_of(TABLE[name]) for name in (*_OTHERS, *LIBDEVICE)}
+ROW_FUNCTIONS = FUNCTIONS | {name: function_of(TABLE[name]) for name in (*_OTHERS, *LIBDEVICE)}
 """The functions that are rows, by name."""
-PLAIN |= {"max": maximum, "min": minimum, "fmax": maximum, "fmin": minimum}
+ROW_FUNCTIONS |= {"max": maximum, "min": minimum, "fmax": maximum, "fmin": minimum}
 
 _FAST = ["cos", "exp10", "exp", "log10", "log2", "log", "pow", "sin", "tan", "tanh"]
-FAST = {f"fast_{name}f": PLAIN[name] for name in _FAST}
+FAST = {f"fast_{name}f": ROW_FUNCTIONS[name] for name in _FAST}
 """The approximate functions: here as accurate as the plain ones."""
 
 
@@ -37,7 +37,7 @@ def _fast_divide(arg0: Any, arg1: Any) -> tensor:
 
 FAST["fast_dividef"] = _fast_divide
 
-_abs, _sqrt, _rint, _trunc = (PLAIN[name] for name in ("abs", "sqrt", "rint", "trunc"))
+_abs, _sqrt, _rint, _trunc = (ROW_FUNCTIONS[name] for name in ("abs", "sqrt", "rint", "trunc"))
 INF = float("inf")
 
 
@@ -99,7 +99,7 @@ def fdim(arg0: Any, arg1: Any) -> tensor:
 @builtin
 def fmod(arg0: Any, arg1: Any) -> tensor:
     """The remainder of x / y with the sign of x."""
-    return PLAIN["mod"](floats(arg0, "fmod"), arg1)
+    return ROW_FUNCTIONS["mod"](floats(arg0, "fmod"), arg1)
 
 
 @builtin

@@ -20,7 +20,7 @@ from ..creation import cast, full
 from ..math import FUNCTIONS, function_of, where
 from ..tensor import tensor
 from ._bits import bits_of, floats, nextafter, together
-from ._real import PLAIN
+from ._composites import ROW_FUNCTIONS
 
 _abs = FUNCTIONS["abs"]
 INF = float("inf")
@@ -111,7 +111,7 @@ _WHOLE = {"rn": "rint", "rd": "floor", "ru": "ceil", "rz": "trunc"}
 
 
 def _to_int(source: ScalarType, target: ScalarType, mode: str) -> Callable[[Any], tensor]:
-    return lambda x: cast(PLAIN[_WHOLE[mode]](cast(x, source)), target)
+    return lambda x: cast(ROW_FUNCTIONS[_WHOLE[mode]](cast(x, source)), target)
 
 
 def _to_float(source: ScalarType, target: ScalarType, mode: str) -> Callable[[Any], tensor]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..ir.types import (
+from ...ir.types import (
     BF16,
     BOOL,
     F8E4M3FN,
@@ -28,11 +28,11 @@ from ..ir.types import (
     U64,
     ScalarType,
 )
-from .creation import cast
-from .extra._bits import brev, byte_perm, clz, copysign, popc
-from .extra._real import PLAIN
-from .math import FUNCTIONS, clamp, maximum, minimum, where
-from .tensor import tensor
+from ..creation import cast
+from ..math import FUNCTIONS, clamp, maximum, minimum, where
+from ..tensor import tensor
+from ._bits import brev, byte_perm, clz, copysign, popc
+from ._composites import ROW_FUNCTIONS
 
 Input = Callable[[Any], tensor]
 Entry = Callable[[Sequence[str], Sequence[Any], Sequence[Input]], Any]
@@ -131,7 +131,7 @@ def _choose(suffixes: Sequence[str], types: Sequence[Any], inputs: Sequence[Inpu
     return where(inputs[2](BOOL), inputs[0](types[-1]), inputs[1](types[-1]))
 
 
-_WHOLE = {"rni": PLAIN["rint"], "rmi": PLAIN["floor"], "rpi": PLAIN["ceil"]}
+_WHOLE = {"rni": ROW_FUNCTIONS["rint"], "rmi": ROW_FUNCTIONS["floor"], "rpi": ROW_FUNCTIONS["ceil"]}
 
 
 def _convert_one(suffixes: Sequence[str], value: tensor, target: ScalarType) -> tensor:
@@ -139,7 +139,7 @@ def _convert_one(suffixes: Sequence[str], value: tensor, target: ScalarType) -> 
         if suffix in _WHOLE:
             value = _WHOLE[suffix](value)
     if "rzi" in suffixes and target.kind == "f":
-        value = PLAIN["trunc"](value)
+        value = ROW_FUNCTIONS["trunc"](value)
     if "satfinite" in suffixes:
         value = clamp(value, -target.max_finite, target.max_finite)
     toward_zero = "rz" in suffixes and value.dtype.bits > target.bits and target.kind == "f"
@@ -218,7 +218,7 @@ INSTRUCTIONS: dict[str, Entry] = {
     "lg2": plain(FUNCTIONS["log2"]),
     "sin": plain(FUNCTIONS["sin"]),
     "cos": plain(FUNCTIONS["cos"]),
-    "tanh": plain(PLAIN["tanh"]),
+    "tanh": plain(ROW_FUNCTIONS["tanh"]),
     "rcp": plain(lambda x: 1.0 / x),
     "sqrt": plain(FUNCTIONS["sqrt"]),
     "rsqrt": plain(FUNCTIONS["rsqrt"]),

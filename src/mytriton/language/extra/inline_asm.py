@@ -14,15 +14,15 @@ import functools
 import re
 from typing import Any
 
-from ..errors import CompileError, CompileTypeError, CompileValueError
-from ..ir.types import BF16, BOOL, BY_TRITON_NAME, F16, F32, F64, U16, U32, U64, Element
-from .constexpr import builtin
-from .creation import cast, full
-from .dtypes import as_dtype
-from .math import where
-from .reductions import broadcast_all, stack
-from .shapes import broadcast_to, ravel, reshape
-from .tensor import tensor, to_tensor
+from ...errors import CompileError, CompileTypeError, CompileValueError
+from ...ir.types import BF16, BOOL, BY_TRITON_NAME, F16, F32, F64, U16, U32, U64, Element
+from ..constexpr import builtin
+from ..creation import cast, full
+from ..dtypes import as_dtype
+from ..math import where
+from ..reductions import broadcast_all, stack
+from ..shapes import broadcast_to, ravel, reshape
+from ..tensor import tensor, to_tensor
 
 __all__ = ["inline_asm_elementwise"]
 
@@ -135,7 +135,7 @@ def _closes(statement: str) -> bool:
 
 
 def _execute(statement: str, registers: Registers) -> None:
-    from .asm_table import INSTRUCTIONS, TYPES  # loaded by the first snippet, with libdevice
+    from .ptx import INSTRUCTIONS, TYPES  # loaded by the first snippet, with libdevice
 
     match = _STATEMENT.fullmatch(statement)
     name, *suffixes = match[3].split(".") if match else [statement]
