@@ -37,9 +37,9 @@ def check(source: str, folder: Path) -> None:
             what = f"{target}, n={n}, m={m}:\n{source}"
             np.testing.assert_array_equal(got["log"], wanted[0], what)
             np.testing.assert_array_equal(got["blocks"], wanted[1], what)
-    for artifact in kernel.compilations.values():
-        round_trip(artifact.traced)
-        round_trip(artifact.function)
+    for compilation in kernel.compilations.values():
+        for stage in {"traced", "ssa"} & set(compilation.made()):
+            round_trip(compilation[stage])
     kernel.clear_cache()
 
 
