@@ -20,7 +20,7 @@ from ....ir.effects import may_spin
 from ....ir.nodes import Function, walk
 from .record import CANCELLED, DEADLOCK, LaunchRecord, offset, stop
 from .support import WorkerRecord, support
-from .threads import NativeThread, PythonThread, Scratch, start_thread
+from .threads import Scratch, start_thread
 
 SPIN_LIMIT = 64
 """Turns without a change after which a waiting program counts as blocked."""
@@ -119,9 +119,7 @@ class Cooperative:
     """The address of the kernel's `run`."""
     record: LaunchRecord
     scratch_bytes: int
-    workers: list[tuple[NativeThread | PythonThread, WorkerRecord, Scratch]] = field(
-        default_factory=list
-    )
+    workers: list[tuple[WorkerRecord, Scratch]] = field(default_factory=list)
     most: int = 0
     """How many threads there were."""
 
@@ -138,8 +136,24 @@ class Cooperative:
             stop(self.record, CANCELLED)
             raise
         finally:
-            for thread, _, _ in self.workers:
-                thread.join()
+            self._wait_for_threads()
+
+    def _wait_for_threads(self) -> None:
+        """Until no thread is inside the launch, whatever is raised meanwhile (Ctrl-C once more),
+        which is raised then."""
+        raised: BaseException | None = None
+        pause = FIRST_POLL_SECONDS
+        while True:
+            try:
+                while not all(own.done for own, _ in self.workers):
+                    time.sleep(pause)
+                    pause = min(2 * pause, LAST_POLL_SECONDS)
+                break
+            except BaseException as error:
+                raised = error
+                stop(self.record, CANCELLED)
+        if raised is not None:
+            raise raised
 
     def _start(self, count: int) -> None:
         main = support().addresses["run_once"]
@@ -150,7 +164,12 @@ class Cooperative:
                 run=self.run,
                 record=ctypes.addressof(self.record),
             )
-            self.workers.append((start_thread(main, ctypes.addressof(own)), own, scratch))
+            self.workers.append((own, scratch))
+            try:
+                start_thread(main, ctypes.addressof(own))
+            except RuntimeError:
+                self.workers.pop()
+                raise
         self.most = len(self.workers)
 
     def _watch(self) -> int:

@@ -15,7 +15,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from ....errors import KernelAssertionError, KernelError
-from ....ir.nodes import Function, Op
+from ....ir.nodes import Const, Function, Op, walk
 from ....ir.text import print_function
 from ....ir.types import Type, element_of
 from ...memory import Argument, Buffer
@@ -23,12 +23,12 @@ from ..host import Host, host
 from ..lower.expand import expand
 from ..module import KernelText, kernel_text, messages
 from .cooperative_launch import Cooperative, deadlock
-from .interrupt import interruptible
+from .interrupt import Guard, guard_here, run_guarded
 from .machine_code import assembly, load, object_code
 from .objects import Header, kept
 from .pool import pool
 from .print_callback import PrintCallback
-from .record import LaunchRecord, packing
+from .record import INTERRUPTED, LaunchRecord, packing
 from .threads import own_scratch, sleep_address, thread_count, yield_address
 
 LETTERS = {"b": "?7x", "i8": "b7x", "u8": "B7x", "i16": "h6x", "u16": "H6x"}
@@ -58,7 +58,7 @@ class CpuKernel:
         self.function = function
         self.overlap = overlap
         self._host: Host = host()
-        text = f"{overlap}\n{print_function(function)}"
+        text = f"{overlap}\n{print_function(function)}\n{constant_types(function)}"
         header, code = kept("kernel", text, self._host, self._compile)
         self._arena_bytes: int = header["arena_bytes"]
         self._waits: bool = header["waits"]
@@ -120,32 +120,39 @@ class CpuKernel:
         if self._waits:
             self._run_cooperatively(record)
         elif 0 < expected < PARALLEL_THRESHOLD_NS and not self._loops:
-            self._run_inline(record, total)
+            self._run_inline(record, total, None)
         else:
-            with interruptible(record):
-                self._run_long(record, total)
+            self._run_long(record, total, guard_here())
+            if record.error == INTERRUPTED:
+                raise KeyboardInterrupt
         if self._reports:
             self._check(record)
 
-    def _run_inline(self, record: Any, programs: int) -> None:
+    def _run_inline(self, record: Any, programs: int, guard: Guard | None) -> None:
         """In this thread, which is timed."""
         start = perf_counter_ns()
         if self._arena_bytes:
             scratch = own_scratch.enter(self._arena_bytes)
             try:
-                self._run(addressof(record), scratch)
+                self._call(record, scratch, guard)
             finally:
                 own_scratch.leave()
         else:
-            self._run(addressof(record), 0)
+            self._call(record, 0, guard)
         self._per_program = (perf_counter_ns() - start) / programs
 
-    def _run_long(self, record: Any, total: int) -> None:
+    def _call(self, record: Any, scratch: int, guard: Guard | None) -> None:
+        if guard is None:
+            self._run(addressof(record), scratch)
+        else:
+            run_guarded()(*guard, self._address, addressof(record), scratch)
+
+    def _run_long(self, record: Any, total: int, guard: Guard | None) -> None:
         """With the pool, if what is left is worth it; the first program tells where nothing is
         known."""
         if self._per_program == 0.0 and total > 1:
             record.total = 1
-            self._run_inline(record, 1)
+            self._run_inline(record, 1, guard)
             record.total = total
         left = total - record.next
         if left <= 0:
@@ -154,12 +161,12 @@ class CpuKernel:
         if left > 1 and left * self._per_program > PARALLEL_THRESHOLD_NS and not self._in_order:
             shared = pool()
         if shared is None or not shared.lock.acquire(blocking=False):
-            self._run_inline(record, left)
+            self._run_inline(record, left, guard)
             return
         try:
             record.chunk_divisor = 2 * shared.threads
             start = perf_counter_ns()
-            shared.run(self._address, addressof(record), self._arena_bytes)
+            shared.run(self._address, addressof(record), self._arena_bytes, guard)
             self._per_program = (perf_counter_ns() - start) * shared.threads / left
         finally:
             shared.lock.release()
@@ -177,6 +184,12 @@ class CpuKernel:
             self._print.check()
         if record.error > 0:
             raise failure(self.messages[record.error - 1], tuple(record.error_program))
+
+
+def constant_types(function: Function) -> str:
+    """The types of the constants, which the function's text leaves to its reader."""
+    operands = (operand for op in walk(function.body) for operand in op.operands)
+    return " ".join(str(operand.ty) for operand in operands if isinstance(operand, Const))
 
 
 def record_with(arguments: int) -> type[LaunchRecord]:

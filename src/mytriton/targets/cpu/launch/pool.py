@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any
 
 from ....fork import held_over_fork
+from .interrupt import Guard
 from .machine_code import keep_for_ever
 from .support import PoolRecord, WorkerRecord, support
 from .threads import Scratch, address_of, thread_count
@@ -65,9 +66,12 @@ class Pool:
         self.threads = threads
         self.lock = threading.Lock()
         self._semaphores = semaphores
-        self._dispatch: Any = ctypes.CFUNCTYPE(
-            None, pointer, pointer, word, pointer, pointer, pointer
-        )(code.addresses["dispatch"])
+        given = (pointer, pointer, word, pointer, pointer, pointer)
+        guard = (pointer, ctypes.c_int32)
+        self._dispatch: Any = ctypes.CFUNCTYPE(None, *given)(code.addresses["dispatch"])
+        self._dispatch_guarded: Any = ctypes.CFUNCTYPE(None, *guard, *given)(
+            code.addresses["dispatch_guarded"]
+        )
         self._pool = PoolRecord(done=semaphores.new(), wait=semaphores.wait, post=semaphores.post)
         here = ctypes.addressof(self._pool)
         self._gates = (ctypes.c_int64 * threads)(*(semaphores.new() for _ in range(threads)))
@@ -79,13 +83,17 @@ class Pool:
             name, place = f"mytriton-{number}", ctypes.addressof(own)
             threading.Thread(target=worker, args=(place,), name=name, daemon=True).start()
 
-    def run(self, run: int, record: int, scratch_bytes: int) -> None:
+    def run(self, run: int, record: int, scratch_bytes: int, guard: Guard | None) -> None:
         """Runs a launch on all threads, this one included; the lock must be held."""
         for scratch, own in zip(self._scratch, self._workers):
             own.arena = scratch.at_least(scratch_bytes)
         gates = ctypes.addressof(self._gates) + ctypes.sizeof(ctypes.c_void_p)
         place = ctypes.addressof(self._pool)
-        self._dispatch(place, gates, self.threads - 1, run, record, self._workers[0].arena)
+        given = (place, gates, self.threads - 1, run, record, self._workers[0].arena)
+        if guard is None:
+            self._dispatch(*given)
+        else:
+            self._dispatch_guarded(*guard, *given)
 
 
 _making = held_over_fork(threading.Lock())

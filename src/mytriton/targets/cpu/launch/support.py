@@ -37,8 +37,8 @@ class PoolRecord(ctypes.Structure):
 
 
 class WorkerRecord(ctypes.Structure):
-    """One thread: what to run on which launch with which scratch memory; for a worker of the pool
-    the semaphore that wakes it, and the pool instead."""
+    """One thread: what to run on which launch with which scratch memory, and whether it is `done`;
+    for a worker of the pool the semaphore that wakes it, and the pool instead."""
 
     _fields_: ClassVar = [
         ("wake", c_void_p),
@@ -46,6 +46,7 @@ class WorkerRecord(ctypes.Structure):
         ("pool", c_void_p),
         ("run", c_void_p),
         ("record", c_void_p),
+        ("done", c_int64),
     ]
 
 
@@ -146,11 +147,13 @@ end:
 THREAD = f"""
 define ptr @run_once(ptr %self) {{
 {_loaded("self", WorkerRecord, "run", "record", "arena")}
+{_at("self", WorkerRecord, "done")}
   call void %run(ptr %record, ptr %arena)
+  store atomic i64 1, ptr %done.at release, align 8
   ret ptr null
 }}
 """
-"""The main function of a thread of its own."""
+"""The main function of a thread of its own: after `done` it touches nothing any more."""
 
 ACTION_BYTES = 256
 """No system's `struct sigaction` is larger; in all of them the handler comes first."""
@@ -174,7 +177,7 @@ chain:
   ret void
 }}
 
-define ptr @interrupt_begin(ptr %sigaction, i32 %signal, ptr %record) {{
+define internal ptr @interrupt_begin(ptr %sigaction, i32 %signal, ptr %record) {{
   %outer = load atomic ptr, ptr @active seq_cst, align 8
   store atomic ptr %record, ptr @active seq_cst, align 8
   %nested = icmp ne ptr %outer, null
@@ -193,7 +196,7 @@ done:
   ret ptr %outer
 }}
 
-define void @interrupt_end(ptr %sigaction, i32 %signal, ptr %outer) {{
+define internal void @interrupt_end(ptr %sigaction, i32 %signal, ptr %outer) {{
   store atomic ptr %outer, ptr @active seq_cst, align 8
   %nested = icmp ne ptr %outer, null
   br i1 %nested, label %done, label %look
@@ -209,13 +212,28 @@ done:
   ret void
 }}
 
+define void @run_guarded(ptr %sigaction, i32 %signal, ptr %run, ptr %record, ptr %arena) {{
+  %outer = call ptr @interrupt_begin(ptr %sigaction, i32 %signal, ptr %record)
+  call void %run(ptr %record, ptr %arena)
+  call void @interrupt_end(ptr %sigaction, i32 %signal, ptr %outer)
+  ret void
+}}
+
+define void @dispatch_guarded(ptr %sigaction, i32 %signal,
+    ptr %pool, ptr %gates, i64 %count, ptr %run, ptr %record, ptr %arena) {{
+  %outer = call ptr @interrupt_begin(ptr %sigaction, i32 %signal, ptr %record)
+  call void @dispatch(ptr %pool, ptr %gates, i64 %count, ptr %run, ptr %record, ptr %arena)
+  call void @interrupt_end(ptr %sigaction, i32 %signal, ptr %outer)
+  ret void
+}}
+
 declare ptr @memcpy(ptr, ptr, i64)
 """
 """While a launch runs, SIGINT first stops it (`error`, `next`), then does what it did before. The
 handler touches nothing but atomics, as a signal handler must."""
 
 TEXT = WORKER + DISPATCH + THREAD + INTERRUPT
-NAMES = ("worker", "dispatch", "run_once", "interrupt_begin", "interrupt_end")
+NAMES = ("worker", "dispatch", "run_once", "run_guarded", "dispatch_guarded")
 
 
 @cache

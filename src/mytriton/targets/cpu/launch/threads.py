@@ -68,40 +68,30 @@ def sleep_address() -> int:
     return address_of(ctypes.CDLL(None).usleep)
 
 
-class NativeThread:
-    """A thread that runs one C function of one argument and ends with it."""
+def start_thread(function: int, argument: int) -> None:
+    """Starts the C function `function(argument)` on a thread of its own, which ends with it.
 
-    def __init__(self, function: int, argument: int) -> None:
-        library = _pthread()
-        attributes = ctypes.create_string_buffer(256)
-        library.pthread_attr_init(attributes)
-        library.pthread_attr_setstacksize(attributes, ctypes.c_size_t(STACK_BYTES))
-        self._handle = ctypes.c_void_p()
-        error = library.pthread_create(
-            ctypes.byref(self._handle),
-            attributes,
-            ctypes.c_void_p(function),
-            ctypes.c_void_p(argument),
-        )
-        library.pthread_attr_destroy(attributes)
-        if error:
-            raise RuntimeError(f"cannot start a thread: {os.strerror(error)}")
-
-    def join(self) -> None:
-        """Waits for its end, the GIL released."""
-        _pthread().pthread_join(self._handle, None)
-
-
-class PythonThread:
-    """The same where there are no POSIX threads."""
-
-    def __init__(self, function: int, argument: int) -> None:
+    Nobody joins it: it says in memory when it is done. Raises RuntimeError where the system has no
+    more threads.
+    """
+    if sys.platform == "win32":
         run = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(function)
-        self._thread = threading.Thread(target=run, args=(argument,), daemon=True)
-        self._thread.start()
+        threading.Thread(target=run, args=(argument,), daemon=True).start()
+        return
+    library, handle = _pthread(), ctypes.c_void_p()
+    attributes = ctypes.create_string_buffer(256)
+    library.pthread_attr_init(attributes)
+    library.pthread_attr_setstacksize(attributes, ctypes.c_size_t(STACK_BYTES))
+    library.pthread_attr_setdetachstate(attributes, _DETACHED)
+    pointers = (ctypes.c_void_p(function), ctypes.c_void_p(argument))
+    error = library.pthread_create(ctypes.byref(handle), attributes, *pointers)
+    library.pthread_attr_destroy(attributes)
+    if error:
+        raise RuntimeError(f"cannot start a thread: {os.strerror(error)}")
 
-    def join(self) -> None:
-        self._thread.join()
+
+_DETACHED = 2 if sys.platform == "darwin" else 1
+"""PTHREAD_CREATE_DETACHED."""
 
 
 @cache
@@ -110,13 +100,6 @@ def _pthread() -> Any:
     if not hasattr(library, "pthread_create"):
         library = ctypes.CDLL(ctypes.util.find_library("pthread"))
     return library
-
-
-def start_thread(function: int, argument: int) -> NativeThread | PythonThread:
-    """Starts `function(argument)` on a thread of its own. Raises RuntimeError where the system has
-    no more threads."""
-    kind = PythonThread if sys.platform == "win32" else NativeThread
-    return kind(function, argument)
 
 
 class Scratch:
