@@ -1,6 +1,6 @@
 """Conversions between element types, and between registers and memory.
 
-One idea: every conversion is exact or rounds once (to nearest even, or toward zero on demand).
+Every conversion is exact or rounds once (to nearest even, or toward zero on demand).
 Small formats are reached from `float` by one integer recipe that reads the format's row
 (`exponent`, `mantissa`, `bias`, `special`); a source that `float` cannot hold is first brought to
 `float` rounded to odd, so that the second rounding is the only one that shows.
@@ -9,7 +9,7 @@ Small formats are reached from `float` by one integer recipe that reads the form
 from __future__ import annotations
 
 from ...ir.types import F32, F64, Element, PointerType, ScalarType
-from . import affine, small
+from . import affine, narrow_float
 from .code import Reg, const
 from .nest import Form, Nest
 from .types import is_small, memory, register
@@ -21,7 +21,7 @@ def decode(nest: Nest, element: Element, bits: Reg) -> Reg:
         return nest.inst("true", "icmp ne", [bits, nest.zero("i8", bits.lanes)], "i1")
     if is_small(element):
         assert isinstance(element, ScalarType)
-        return small.decode(nest, element, bits)
+        return narrow_float.decode(nest, element, bits)
     return bits
 
 
@@ -31,7 +31,7 @@ def encode(nest: Nest, element: Element, value: Reg) -> Reg:
         return nest.convert("byte", "zext", value, "i8")
     if is_small(element):
         assert isinstance(element, ScalarType)
-        return small.encode(nest, element, value)
+        return narrow_float.encode(nest, element, value)
     return value
 
 
@@ -42,7 +42,7 @@ def rounded(nest: Nest, element: Element, value: Reg) -> Reg:
     if not is_small(element):
         return value
     assert isinstance(element, ScalarType)
-    return small.round_to(nest, element, value)
+    return narrow_float.round_to(nest, element, value)
 
 
 def cast(nest: Nest, source: Element, target: Element, value: Form, toward_zero: bool) -> Form:
@@ -92,14 +92,14 @@ def _to_float(
         return _narrow(nest, target, nest.convert("real", opcode, value, "float"), toward_zero)
     if source.bits == 64:
         value = _sticky(nest, value, source.kind == "i")
-    odd = small.to_odd(nest, nest.convert("real", opcode, value, "double"), toward_zero)
+    odd = narrow_float.to_odd(nest, nest.convert("real", opcode, value, "double"), toward_zero)
     return odd if target == F32 else _narrow(nest, target, odd, toward_zero)
 
 
 def _narrow(nest: Nest, target: ScalarType, value: Reg, toward_zero: bool) -> Reg:
     if target == F32:
         return value
-    return small.round_to(nest, target, value, toward_zero)
+    return narrow_float.round_to(nest, target, value, toward_zero)
 
 
 def _sticky(nest: Nest, value: Reg, signed: bool) -> Reg:
@@ -128,10 +128,10 @@ def _between_floats(
     if source == F64:
         if target == F32 and not toward_zero:
             return nest.convert("real", "fptrunc", value, "float")
-        value = small.to_odd(nest, value, toward_zero)
+        value = narrow_float.to_odd(nest, value, toward_zero)
     if target in (F32, F64):
         return value
-    return small.round_to(nest, target, value, toward_zero)
+    return narrow_float.round_to(nest, target, value, toward_zero)
 
 
 def _saturate(nest: Nest, target: ScalarType, value: Reg) -> Reg:

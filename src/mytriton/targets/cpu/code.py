@@ -1,6 +1,6 @@
 """LLVM text under construction: registers, buffers of lines, fresh names.
 
-One idea: a loop nest is one buffer of lines (`Code`) per loop level, so an instruction is put
+A loop nest is one buffer of lines (`Code`) per loop level, so an instruction is put
 straight where it belongs (outside a loop whose index it does not use) and the buffers are stitched
 together at the end.
 """

@@ -1,7 +1,7 @@
 """`for`, `while` and `if`: control flow with carried scalars in phis and carried blocks in the
 arena.
 
-One idea: a carried block has one home that the loop's body overwrites in place where its plan shows
+A carried block has one home that the loop's body overwrites in place where its plan shows
 that the old content has been read by then; else it has two, and the addresses change places from
 one turn to the next.
 """

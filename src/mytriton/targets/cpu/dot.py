@@ -1,6 +1,6 @@
 """Matrix products: a register-blocked kernel over operands in the arena.
 
-One idea: a tile of the result (a few rows by a few vectors) stays in registers while the loop over
+A tile of the result (a few rows by a few vectors) stays in registers while the loop over
 K adds one row of B times one column of A to it. The tile is read from and written to the result's
 home, so a product that accumulates over an outer loop stays in place. Extents that a tile does not
 divide get smaller tiles.

@@ -1,6 +1,6 @@
 """The machine that code is made for: its vectors and what it can do with masks.
 
-One idea: asked once of LLVM, then a value that the emitters read; nothing else depends on the
+Asked once of LLVM, then a value that the emitters read; nothing else depends on the
 processor.
 """
 

@@ -1,6 +1,6 @@
 """What is asked of an op's operands all over this target: their types, elements and shapes.
 
-One idea: an operand may be absent in some ops (`None`), so whoever knows that it is there says so
+An operand may be absent in some ops (`None`), so whoever knows that it is there says so
 by asking here.
 """
 

@@ -1,6 +1,6 @@
 """How each element type looks in LLVM: in registers, in the program's memory, in the scratch arena.
 
-One idea: a value in a register is a number, never a bit pattern: floats below 32 bits are held as
+A value in a register is a number, never a bit pattern: floats below 32 bits are held as
 `float` numbers that their format can represent (as in `ir/numeric.py`), bool as `i1`. Bit patterns
 appear only at user memory; the arena keeps the register form (bool as a byte).
 """

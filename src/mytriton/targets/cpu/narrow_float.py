@@ -1,7 +1,7 @@
 """Floats below 32 bits as `float` registers: rounding, encoding, decoding, by the fields of the
 format's row.
 
-One idea: a small float in a register is a `float` number, so rounding to the format is arithmetic
+A small float in a register is a `float` number, so rounding to the format is arithmetic
 on the `float`'s bits. Adding half a unit of the last place kept (minus one, plus the last kept bit)
 rounds to nearest even, carries into the exponent, and leaves an ordinary number; below the least
 normal the same happens in a float addition with a constant whose last place is the format's
