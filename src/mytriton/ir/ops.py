@@ -222,9 +222,9 @@ def need(condition: bool, message: str) -> None:
 
 def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """The common shape of strict operands: scalars and extents 1 stretch, ranks are equal."""
+    if all(shape == shapes[0] for shape in shapes):
+        return shapes[0] if shapes else ()
     blocks = [shape for shape in shapes if shape]
-    if not blocks:
-        return ()
     need(len({len(shape) for shape in blocks}) == 1, f"blocks of different rank: {list(blocks)}")
     result = []
     for extents in zip(*blocks):

@@ -7,7 +7,7 @@ becomes a reduction and a scalar one, an element-wise function without control f
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from ....elementary.term import IrTerm
 from ....ir.build import Builder, using
 from ....ir.nodes import Const, Function, Op, Operand, Param, Region
 from ....ir.ops import RegionKind
+from ....ir.recursion import Walk
 from ....ir.types import (
     BF16,
     BOOL,
@@ -27,83 +28,67 @@ from ....ir.types import (
     element_of,
     shape_of,
 )
+from ....passes import loop_values
 from ....passes.axis_info import AxisAnalysis, axis_info
+from ....passes.rebuild import Rebuild, Results
 from ..host import host
 from ..operands import scalar_at, shape_at
 from ..rows import has_instruction
 from .induction import Moved, find
 from .words import words_for
 
-Map = dict[Any, Operand]
-LOOPS = {"for": 3, "while": 0}
-"""The loops, and how many operands come before the carried values (of a `for`, one param does)."""
+Special = Callable[["Expander", Op, tuple[Operand, ...]], Results]
 
 
-class Expander:
-    """Rebuilds a function op by op; `known` maps old values to new ones."""
+class Expander(Rebuild):
+    """A rebuild of a function in the ops that LLVM has."""
 
     def __init__(self, original: Function) -> None:
+        super().__init__({})
         self.original = original
-        self.builder = Builder(where=())
-        self.known: Map = {}
 
     @cached_property
     def axis_info(self) -> AxisAnalysis:
         """What is known of the original's values, for the few functions that ask."""
         return axis_info(self.original)
 
-    def function(self, function: Function) -> Function:
-        with using(self.builder):
-            for param in function.params:
-                self.known[param] = param
-            self.ops(function.body)
-            return self.builder.function(function.name, function.params)
-
-    def ops(self, region: Region) -> None:
-        for op in region.ops[:-1]:
-            self.builder.where = op.where
-            results = self.op(op)
-            self.known.update(zip(op.results, results, strict=True))
-
-    def get(self, operand: Operand) -> Operand:
-        return operand if operand is None or isinstance(operand, Const) else self.known[operand]
-
-    def op(self, op: Op) -> tuple[Operand, ...]:
-        operands = [self.get(operand) for operand in op.operands]
+    def op(self, op: Op) -> Sequence[Operand]:
+        operands = self.operands(op)
         special = SPECIAL.get(op.name)
-        if special is not None:
-            found = special(self, op, operands)
-            if found is not None:
-                return found
-        if op.name in LOOPS:
-            return self.loop(op, LOOPS[op.name])
+        results = special(self, op, operands) if special else None
+        if results is not None:
+            return results
         row = op.row.element
         if row is not None and row.expand is not None:
             element = scalar_at(op, 0)
             if not has_instruction(row, element):
                 return (expansion(row.expand, element, operands),)
-        regions = self.regions(op)
-        self.builder.where = op.where
-        return self.builder.emit(op.name, operands, dict(op.attrs), regions)
+        return self.keep(op, operands)
 
-    def loop(self, op: Op, first: int) -> tuple[Operand, ...]:
+    def with_regions(self, op: Op) -> Walk[Sequence[Operand]]:
+        moved = find(op)
+        results: Sequence[Operand]
+        if moved:
+            results = yield self.loop(op, moved)
+        elif op.name == "map" and all(map(_is_pure, op.regions[0].ops[:-1])):
+            results = yield self.inline(op.regions[0], self.operands(op))
+            results = [_stretched(self, value, shape_of(op.types[0])) for value in results]
+        else:
+            results = yield self.keep_regions(op, self.operands(op))
+        return results
+
+    def loop(self, op: Op, moved: Mapping[int, Moved]) -> Walk[Sequence[Operand]]:
         """A loop, without the blocks among its carried values that only move (`induction`)."""
-        moved = find(op, op.regions[-1].params[first // 3 :], op.regions[-1])
-        starts = [self.get(operand) for operand in op.operands[first:]]
-        carried = list(starts)
-        for number, move in moved.items():
-            carried[number] = Const(0, move.total)
-        regions = tuple(
-            self.loop_region(region, first // 3, starts, moved, region is op.regions[-1])
-            for region in op.regions
-        )
-        bounds = [self.get(operand) for operand in op.operands[:first]]
+        starts = {k: self.operand(loop_values.init(op, k)) for k in moved}
+        operands, first = list(self.operands(op)), len(op.operands) - len(op.types)
+        for k, move in moved.items():
+            operands[first + k] = Const(0, move.total)
+        regions = []
+        for region in op.regions:
+            regions.append((yield self.loop_region(op, region, starts, moved)))
         self.builder.where = op.where
-        results = self.builder.emit(op.name, [*bounds, *carried], dict(op.attrs), regions)
-        return tuple(
-            self.at(starts[number], result) if number in moved else result
-            for number, result in enumerate(results)
-        )
+        results = self.builder.make(op.row, operands, op.attrs, tuple(regions))
+        return [self.at(starts[k], v) if k in moved else v for k, v in enumerate(results)]
 
     def at(self, start: Operand, moved: Operand) -> Operand:
         """A block that has moved."""
@@ -112,55 +97,30 @@ class Expander:
         return self.builder.emit(name, [start, moved])[0]
 
     def loop_region(
-        self,
-        region: Region,
-        skipped: int,
-        starts: list[Operand],
-        moved: dict[int, Moved],
-        body: bool,
-    ) -> Region:
+        self, op: Op, region: Region, starts: Mapping[int, Operand], moved: Mapping[int, Moved]
+    ) -> Walk[Region]:
         """One region of a loop; the body ends by moving what moves."""
-        params = [
-            Param(param.name, moved[number - skipped].total)
-            if number - skipped in moved
-            else Param(param.name, param.ty)
-            for number, param in enumerate(region.params)
-        ]
-
-        def inside(*_: Param) -> list[Operand]:
-            for number, (old, new) in enumerate(zip(region.params, params, strict=True)):
-                start = number - skipped
-                self.known[old] = self.at(starts[start], new) if start in moved else new
-            self.ops(region)
-            results = [self.get(result) for result in region.results]
-            if body:
-                for number, move in moved.items():
-                    results[number] = self.sum(params[number + skipped], move)
-            return results
-
-        return self.builder.region(RegionKind.LOOP, params, inside)
+        params, fixed = list(region.params), len(region.params) - len(op.types)
+        for k, move in moved.items():
+            params[fixed + k] = Param(params[fixed + k].name, move.total)
+        self.builder.open(op.row.region_kind, params)
+        for k, start in starts.items():
+            self.new[region.params[fixed + k]] = self.at(start, params[fixed + k])
+        yield self.ops(region)
+        results = [self.operand(result) for result in region.results]
+        if region is op.regions[-1]:
+            for k, move in moved.items():
+                results[k] = self.sum(params[fixed + k], move)
+        return self.builder.close(results)
 
     def sum(self, start: Operand, move: Moved) -> Operand:
         total = IrTerm(start)
         for step in move.steps:
-            total = total + IrTerm(self.get(step)).to(move.total)
+            total = total + IrTerm(self.operand(step)).to(move.total)
         return total.value
 
-    def regions(self, op: Op) -> tuple[Region, ...]:
-        return tuple(self.region(RegionKind.BRANCH, region) for region in op.regions)
 
-    def region(self, kind: RegionKind, region: Region) -> Region:
-        params = [Param(param.name, param.ty) for param in region.params]
-        self.known.update(zip(region.params, params, strict=True))
-
-        def body(*_: Param) -> list[Operand]:
-            self.ops(region)
-            return [self.get(result) for result in region.results]
-
-        return self.builder.region(kind, params, body)
-
-
-def expansion(expand: Callable[..., Any], element: Any, operands: list[Operand]) -> Operand:
+def expansion(expand: Callable[..., Any], element: Any, operands: Sequence[Operand]) -> Operand:
     """The row's meaning in other rows; a small float is computed in f32 and rounded once."""
     forms = [IrTerm(operand) for operand in operands]
     wide = compute_type(element) if isinstance(element, ScalarType) else element
@@ -172,9 +132,9 @@ def expansion(expand: Callable[..., Any], element: Any, operands: list[Operand])
     return result.value
 
 
-def _assert(expander: Expander, op: Op, operands: list[Operand]) -> tuple[Operand, ...] | None:
+def _assert(expander: Expander, op: Op, operands: tuple[Operand, ...]) -> Results:
     """Of a block: whether any element fails, then a scalar assert."""
-    condition, mask = operands[0], operands[1] if len(operands) > 1 else None
+    condition, mask = operands
     assert condition is not None
     if not shape_of(condition.ty) and mask is None:
         return None
@@ -196,19 +156,7 @@ def _any() -> Region:
         return builder.region(RegionKind.BRANCH, params, lambda a, b: builder.emit("or", [a, b]))
 
 
-def _map(expander: Expander, op: Op, operands: list[Operand]) -> tuple[Operand, ...] | None:
-    """A function without control flow is its ops on blocks."""
-    region = op.regions[0]
-    plain = all(not inner.regions and _pure(inner) for inner in region.ops[:-1])
-    if not plain:
-        return None
-    shape = shape_of(op.types[0])
-    expander.known.update(zip(region.params, operands, strict=True))
-    expander.ops(region)
-    return tuple(_stretched(expander, expander.get(result), shape) for result in region.results)
-
-
-def _pure(op: Op) -> bool:
+def _is_pure(op: Op) -> bool:
     return op.row.element is not None or op.name in ("cast", "select", "bitcast")
 
 
@@ -250,7 +198,7 @@ def _cut(value: IrTerm, part: Callable[[IrTerm], IrTerm], count: int) -> list[Ir
     return parts
 
 
-def _dot(expander: Expander, op: Op, operands: list[Operand]) -> tuple[Operand, ...] | None:
+def _dot(expander: Expander, op: Op, operands: tuple[Operand, ...]) -> Results:
     """Operands and accumulator in the type that the product is computed in."""
     left, right, acc = (IrTerm(operand) for operand in operands)
     element, target = left.element, acc.element
@@ -273,7 +221,7 @@ def _dot(expander: Expander, op: Op, operands: list[Operand]) -> tuple[Operand, 
     return (total.to(target).value,)
 
 
-def _gather(expander: Expander, op: Op, operands: list[Operand]) -> tuple[Operand, ...] | None:
+def _gather(expander: Expander, op: Op, operands: tuple[Operand, ...]) -> Results:
     """An index outside the block takes the nearest element instead: nothing else is read."""
     source, index = op.operands
     assert source is not None
@@ -287,11 +235,10 @@ def _gather(expander: Expander, op: Op, operands: list[Operand]) -> tuple[Operan
     return expander.builder.emit("gather", [operands[0], inside.value], dict(op.attrs))
 
 
-SPECIAL: dict[str, Callable[[Expander, Op, list[Operand]], tuple[Operand, ...] | None]] = {
+SPECIAL: dict[str, Special] = {
     "assert": _assert,
     "dot": _dot,
     "gather": _gather,
-    "map": _map,
 }
 
 

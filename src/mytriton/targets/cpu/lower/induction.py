@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ....ir.nodes import Const, Op, Operand, Param, Region, Value
+from ....ir.nodes import Const, Op, Operand, Param, Value
 from ....ir.types import I64, Element, PointerType, ScalarType, element_of, shape_of
+from ....passes import loop_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,10 +27,11 @@ class Moved:
     total: ScalarType
 
 
-def find(op: Op, params: tuple[Param, ...], body: Region) -> dict[int, Moved]:
-    """Which of a loop's carried values only move, by their number."""
+def find(op: Op) -> dict[int, Moved]:
+    """Which of the values that a loop carries only move, by their number."""
     found = {}
-    for number, (param, result) in enumerate(zip(params, body.results, strict=True)):
+    for k in range(len(op.types)) if op.row.is_loop else ():
+        param, result = loop_values.iter_args(op, k)[-1], loop_values.yielded(op, k)
         element = element_of(param.ty)
         if not shape_of(param.ty) or not _can_move(element):
             continue
@@ -37,7 +39,7 @@ def find(op: Op, params: tuple[Param, ...], body: Region) -> dict[int, Moved]:
         if steps is not None:
             total = I64 if isinstance(element, PointerType) else element
             assert isinstance(total, ScalarType)
-            found[number] = Moved(steps, total)
+            found[k] = Moved(steps, total)
     return found
 
 
