@@ -14,33 +14,14 @@ from collections.abc import Callable
 
 from ..ir.types import F32, F64
 from .double_double import two_product, two_sum
-from .formats import Format, format_of, is_negative, power_of_two
+from .formats import format_of, is_negative, power_of_two
 from .logarithm import split
+from .neighbours import rounded
 from .term import Term
 
 Formula = Callable[..., Term]
 Sided = tuple[Term, Term]
 """A result to nearest, and a number of the sign of (exact result - it)."""
-
-
-def least_of(row: Format) -> float:
-    """The smallest positive float of the format."""
-    return row.smallest * 2.0**-row.mantissa
-
-
-def _above(x: Term) -> Term:
-    """The next float toward infinity."""
-    row = format_of(x)
-    bits = x.bits(row.signed)
-    step = (bits < 0).where(bits - 1, bits + 1)
-    return x.eq(0.0).where(least_of(row), step.bits(row.element))
-
-
-def _rounded(mode: str, nearest: Term, side: Term) -> Term:
-    down = (side < 0.0).where(-_above(-nearest), nearest)
-    up = (side > 0.0).where(_above(nearest), nearest)
-    inward = nearest.eq(0.0).where(nearest, (nearest > 0.0).where(down, up))
-    return {"rd": down, "ru": up, "rz": inward}[mode]
 
 
 def directed(name: str, mode: str) -> Formula:
@@ -57,7 +38,7 @@ def directed(name: str, mode: str) -> Formula:
             side = (side < 0.0).where(
                 nearest.full(-1.0), (side > 0.0).where(nearest.full(1.0), 0.0)
             )
-        result = _rounded(mode, nearest, side)
+        result = rounded(mode, nearest, side)
         return _zero(x, result, name) if mode == "rd" and name in SUMS else result
 
     formula.__name__ = f"{name}_{mode}"
@@ -141,7 +122,7 @@ def _fused(x: Term, y: Term, z: Term) -> Sided:
 
 def _least(negative: Term, like: Term) -> Term:
     """The float nearest to 0 of a sign."""
-    least = least_of(format_of(like))
+    least = format_of(like).least
     return negative.where(like.full(-least), least)
 
 

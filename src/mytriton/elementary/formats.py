@@ -21,21 +21,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from ..ir.types import F32, F64, I32, I64, U32, U64, ScalarType
+from ..ir.types import F64, I16, I32, I64, U16, U32, U64, ScalarType
 from .term import Term
 
 
 @dataclass(frozen=True)
 class Format:
-    """A float format: `magic` as above, `one` the bits of 1.0, `top` the largest finite value."""
+    """A float format of 16, 32 or 64 bits, and the ints of its width."""
 
     element: ScalarType
     signed: ScalarType
     unsigned: ScalarType
-    magic: float
-    one: int
-    smallest: float
-    """The smallest normal value."""
 
     @property
     def mantissa(self) -> int:
@@ -46,17 +42,42 @@ class Format:
         return self.element.bias
 
     @property
+    def magic(self) -> float:
+        """The number that rounds what is added to it (see above)."""
+        return 1.5 * 2.0**self.mantissa
+
+    @property
+    def one(self) -> int:
+        """The bits of 1.0."""
+        return self.bias << self.mantissa
+
+    @property
+    def smallest(self) -> float:
+        """The smallest positive normal number."""
+        return 2.0 ** (1 - self.bias)
+
+    @property
+    def least(self) -> float:
+        """The smallest positive number, a subnormal one."""
+        return self.smallest * 2.0**-self.mantissa
+
+    @property
     def sign(self) -> int:
+        """The sign bit."""
         return 1 << self.element.bits - 1
 
 
-_SINGLE = Format(F32, I32, U32, 1.5 * 2.0**23, 127 << 23, 2.0**-126)
-_DOUBLE = Format(F64, I64, U64, 1.5 * 2.0**52, 1023 << 52, 2.0**-1022)
+_INTS = {16: (I16, U16), 32: (I32, U32), 64: (I64, U64)}
+
+
+@cache
+def _format(element: ScalarType) -> Format:
+    return Format(element, *_INTS[element.bits])
 
 
 def format_of(x: Term) -> Format:
-    """The format of a value of f32 or f64."""
-    return _SINGLE if x.element == F32 else _DOUBLE
+    """The format of a float term of 16 bits or more."""
+    return _format(x.element)
 
 
 def lines_of(name: str) -> list[str]:
@@ -120,13 +141,15 @@ def odd(x: Term, terms: tuple[float, ...]) -> Term:
 
 
 def with_sign_of(value: Term, sign: Term) -> Term:
-    """value, of any sign, with the sign bit of `sign`."""
-    return with_sign(value.abs(), sign)
+    """value, of any sign, with the sign bit of `sign`: C's copysign."""
+    row = format_of(value)
+    return with_sign((value.bits(row.unsigned) & (row.sign - 1)).bits(row.element), sign)
 
 
 def in_double(function: Callable[..., Term], *arguments: Term) -> Term:
-    """The function computed in f64 and rounded to f32: within a hair of half an ulp."""
-    return function(*(x.to(F64) for x in arguments)).to(F32)
+    """The function computed in f64 and rounded to the arguments' type: of f32 within a hair of half
+    an ulp."""
+    return function(*(x.to(F64) for x in arguments)).to(arguments[0].element)
 
 
 def is_negative(x: Term) -> Term:

@@ -6,8 +6,12 @@ in the type table; nothing here rounds.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from ...elementary.formats import with_sign_of
+from ...elementary.neighbours import next_after
+from ...elementary.term import IrTerm, Term
 from ...errors import CompileTypeError
 from ...ir.types import BOOL, F32, F64, I32, I64, U16, U32, U64, ScalarType
 from ..constexpr import builtin
@@ -30,6 +34,13 @@ def floats(value: Any, name: str) -> tensor:
 def together(*values: Any, name: str) -> list[tensor]:
     """The values promoted and at one rank."""
     return [tensor(value) for value in promote(*(given(v) for v in values), symbol=name)]
+
+
+def applied(formula: Callable[..., Term], *operands: tensor) -> tensor:
+    """A strict formula on tensors of one element type and rank (see `together`)."""
+    result = formula(*(IrTerm(operand.handle) for operand in operands))
+    assert isinstance(result, IrTerm) and result.value is not None
+    return tensor(result.value)
 
 
 def bits_of(value: tensor) -> tensor:
@@ -207,23 +218,13 @@ def signbit(arg0: Any) -> tensor:
 @builtin
 def copysign(arg0: Any, arg1: Any) -> tensor:
     """The size of the first with the sign of the second."""
-    x, y = together(floats(arg0, "copysign"), arg1, name="copysign")
-    top = 1 << (x.dtype.bits - 1)
-    joined = (bits_of(x) & (top - 1)) | (bits_of(y) & top)
-    return cast(joined, x.dtype, bitcast=True)
+    return applied(with_sign_of, *together(floats(arg0, "copysign"), arg1, name="copysign"))
 
 
 @builtin
 def nextafter(arg0: Any, arg1: Any) -> tensor:
     """The next float after the first toward the second; NaN of NaN."""
-    x, y = together(floats(arg0, "nextafter"), arg1, name="nextafter")
-    bits = bits_of(x)
-    away = (x < y) == (x > 0)
-    moved = where(away, bits + 1, bits - 1)
-    least = where(y > 0, 1, (1 << (x.dtype.bits - 1)) | 1)
-    stepped = where(x == 0, cast(least, bits.dtype), moved)
-    result = where(x == y, bits_of(y), stepped)
-    return where((x != x) | (y != y), x + y, cast(result, x.dtype, bitcast=True))
+    return applied(next_after, *together(floats(arg0, "nextafter"), arg1, name="nextafter"))
 
 
 def exponent_of(x: tensor) -> Any:
@@ -255,7 +256,7 @@ def logb(arg0: Any) -> tensor:
     return where(x != x, x, endless)
 
 
-def _power_of_two(exponent: tensor, row: Any) -> tensor:
+def _two_to(exponent: tensor, row: Any) -> tensor:
     """2**exponent for normal exponents."""
     word = _UNSIGNED[row.bits]
     return cast(cast(exponent + row.bias, word) << row.mantissa, row, bitcast=True)
@@ -267,7 +268,7 @@ def ldexp(arg0: Any, arg1: Any) -> tensor:
     x = floats(arg0, "ldexp")
     if x.dtype.bits < 64:
         n = minimum(maximum(cast(arg1, I32), -400), 400)
-        return cast(cast(x, F64) * _power_of_two(n, F64), x.dtype)
+        return cast(cast(x, F64) * _two_to(n, F64), x.dtype)
     return _ldexp_double(x, minimum(maximum(cast(arg1, I32), -3000), 3000))
 
 
@@ -277,7 +278,7 @@ def _ldexp_double(x: tensor, n: tensor) -> tensor:
         beyond = n > limit if limit > 0 else n < limit
         x = where(beyond, x * 2.0**step, x)
         n = where(beyond, n - step, n)
-    return x * _power_of_two(minimum(maximum(n, -1022), 1023), F64)
+    return x * _two_to(minimum(maximum(n, -1022), 1023), F64)
 
 
 @builtin

@@ -6,16 +6,22 @@ themselves are rows of the op table.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from ...elementary.bessel import first_kind, second_kind
+from ...elementary.formats import in_double
+from ...elementary.term import Term
+from ...errors import CompileValueError
 from ...ir.libdevice_rows import ROWS
 from ...ir.ops import TABLE
 from ...ir.types import I64
-from ..constexpr import builtin
+from ..constexpr import builtin, unwrap
 from ..creation import cast
 from ..math import FUNCTIONS, clamp, function_of, maximum, minimum, where
 from ..tensor import tensor
-from ._bits import copysign, floats, together
+from ._bits import applied, copysign, floats, together
 
 LIBDEVICE = tuple(row[0] for row in ROWS)
 _OTHERS = ("tanh", "rint", "trunc", "mod")
@@ -158,3 +164,25 @@ def rnorm3d(arg0: Any, arg1: Any, arg2: Any) -> tensor:
 def rnorm4d(arg0: Any, arg1: Any, arg2: Any, arg3: Any) -> tensor:
     """1 / norm4d(x, y, z, w)."""
     return 1.0 / norm4d(arg0, arg1, arg2, arg3)
+
+
+# -- Bessel functions of any order; those of order 0 and 1 are rows of the op table
+
+
+def _of_order(kind: Callable[[int], Callable[[Term], Term]], n: Any, x: Any, name: str) -> tensor:
+    order = unwrap(n)
+    if not isinstance(order, int) or not 0 <= order <= 24:
+        raise CompileValueError(f"{name}: the order must be a constant from 0 to 24, got {n!r}")
+    return applied(partial(in_double, kind(order)), floats(x, name))
+
+
+@builtin
+def jn(arg0: Any, arg1: Any) -> tensor:
+    """The Bessel function of the first kind, of a constant order 0 … 24 and x."""
+    return _of_order(first_kind, arg0, arg1, "jn")
+
+
+@builtin
+def yn(arg0: Any, arg1: Any) -> tensor:
+    """The Bessel function of the second kind, of a constant order 0 … 24 and x; NaN below 0."""
+    return _of_order(second_kind, arg0, arg1, "yn")

@@ -9,8 +9,10 @@ one, the sign of what that dropped, and a step to the neighbour where the direct
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from ...elementary.neighbours import rounded
 from ...errors import CompileTypeError
 from ...ir.libdevice_rows import MODES
 from ...ir.ops import TABLE
@@ -19,21 +21,16 @@ from ..constexpr import builtin
 from ..creation import cast, full
 from ..math import FUNCTIONS, function_of, where
 from ..tensor import tensor
-from ._bits import bits_of, floats, nextafter, together
+from ._bits import applied, bits_of, floats, together
 from ._composites import ROW_FUNCTIONS
 
 _abs = FUNCTIONS["abs"]
 INF = float("inf")
 
 
-def _stepped(mode: str, nearest: tensor, dropped: Any) -> tensor:
-    """The rounding of nearest + dropped in a direction: rd down, ru up, rz toward zero."""
-    below = nextafter(nearest, full((), -INF, nearest.dtype))
-    above = nextafter(nearest, full((), INF, nearest.dtype))
-    down = where(dropped < 0, below, nearest)
-    up = where(dropped > 0, above, nearest)
-    inward = where(nearest > 0, down, where(nearest < 0, up, nearest))
-    return {"rn": nearest, "rd": down, "ru": up, "rz": inward}[mode]
+def _stepped(mode: str, nearest: tensor, dropped: tensor) -> tensor:
+    """The rounding of nearest + dropped in a direction."""
+    return nearest if mode == "rn" else applied(partial(rounded, mode), nearest, dropped)
 
 
 _WORDS = {"rn": "to nearest even", **MODES}

@@ -7,7 +7,6 @@ conversions (`float2int_rn`, …) and the `fast_*` names are made from patterns.
 
 # ruff: noqa: F401 - gathering names is what this file does
 
-from ._bessel import jn, yn
 from ._bits import (
     brev,
     byte_perm,
@@ -45,6 +44,7 @@ from ._composites import (
     fmod,
     isfinited,
     isinf,
+    jn,
     llrint,
     llround,
     nearbyint,
@@ -55,6 +55,7 @@ from ._composites import (
     rnorm4d,
     round,
     saturatef,
+    yn,
 )
 from ._rounding import CONVERSIONS, DIRECTED, rcp64h
 
