@@ -1,4 +1,7 @@
-"""The plans of every example's kernels, as text; `UPDATE=1` refreshes the files."""
+"""The plans and the loops of every example's kernels, as text; `UPDATE=1` refreshes the files.
+
+The loops are those for one machine, whichever this one is.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mytriton.targets.cpu import plan_text
+from mytriton.targets.cpu import loops_text, plan_text
 from mytriton.targets.cpu.host import made_for
 
 from .machines import MACHINES
@@ -14,12 +17,17 @@ from .plans import NAMES, kernels_of
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_plan_is_as_its_file_says(name: str, expected: Callable[[str, str], None]) -> None:
+def test_plan_and_loops_are_as_their_files_say(
+    name: str, expected: Callable[[str, str], None]
+) -> None:
     kernels = kernels_of(name)
     assert kernels
     with made_for(MACHINES["sse2"]):  # whatever this machine multiplies in one instruction
-        parts = [f"{kernel}\n{plan_text(*given)}" for kernel, given in kernels.items()]
-    expected(f"plans/{name}.txt", "\n".join(parts))
+        plans = [f"{kernel}\n{plan_text(*given)}" for kernel, given in kernels.items()]
+    with made_for(MACHINES["avx2"]):
+        loops = [f"{kernel}\n{loops_text(*given)}" for kernel, given in kernels.items()]
+    expected(f"plans/{name}.txt", "\n".join(plans))
+    expected(f"loops/{name}.txt", "\n".join(loops))
 
 
 def test_there_are_plans_of_forty_kernels() -> None:

@@ -214,6 +214,12 @@ def _sass(code: bytes) -> str:
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
+def _loops(compilation: Compilation) -> str:
+    from ..targets.cpu import loops_text
+
+    return loops_text(compilation["ssa"])
+
+
 def _plan(compilation: Compilation) -> str:
     from ..targets.cpu import plan_text
 
@@ -253,6 +259,9 @@ STAGES: dict[str, Stage] = {
             "text",
         ),
         Stage("plan", "the CPU target's loop nests and buffers", _plan, str, "text"),
+        Stage(
+            "loops", "the CPU target's loops over lanes, and how they access", _loops, str, "text"
+        ),
         Stage("llvm", "LLVM IR of the CPU target", lambda c: _native(c).llvm, str, "llvm"),
         Stage("asm", "this machine's assembly", lambda c: _native(c).asm, str, "gas"),
     )

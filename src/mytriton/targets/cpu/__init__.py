@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from ...ir.nodes import Function
 from .. import CompileOptions
+from .host import host
 from .launch.kernel import CpuKernel
 from .lower.expand import expand
+from .module import nests_text
 from .schedule.planner import plan_of
 from .schedule.text import plan_text as printed
 from .table import LOWERINGS
@@ -29,4 +31,11 @@ def plan_text(function: Function, overlap: bool = False) -> str:
     return printed(expanded, plan_of(expanded, overlap, LOWERINGS))
 
 
-__all__ = ["CpuKernel", "compile", "plan_text"]
+def loops_text(function: Function, overlap: bool = False) -> str:
+    """The loops of an optimised function as text: segments of lanes, and the class of each access;
+    for this machine, or the one that `host.made_for` names.
+    """
+    return nests_text(expand(function), overlap, host())
+
+
+__all__ = ["CpuKernel", "compile", "loops_text", "plan_text"]

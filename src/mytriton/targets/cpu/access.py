@@ -97,8 +97,34 @@ def classify(nest: Nest, pointer: Pointer) -> str:
         return "one"
     if offset.step.constant is not None:
         return "contiguous" if offset.step.constant == 1 else "many"
-    unit = nest.inst("unit", "icmp eq", [offset.step, const("i64", 1)], "i1")
-    return "contiguous" if affine.assume(nest, unit) else "many"
+    return "contiguous" if affine.assume(nest, _is_one(nest, offset.step)) else "many"
+
+
+def _is_one(nest: Nest, step: Reg) -> Reg:
+    """Whether a step that only the run will tell is 1."""
+    found = nest.find(("is one", step))
+    if found is None:
+        found = nest.inst("unit", "icmp eq", [step, const("i64", 1)], "i1")
+        nest.remember(("is one", step), found)
+    assert isinstance(found, Reg)
+    return found
+
+
+def class_of(nest: Nest, pointer: Pointer) -> str:
+    """The class of an access in words, as `Access.kind` has it."""
+    kind, offset = classify(nest, pointer), pointer.offset
+    if kind == "one":
+        return "one address"
+    known = isinstance(offset, Run) and not pointer.base.lanes
+    if kind == "many" and known and isinstance(offset, Run) and offset.step.constant is not None:
+        return f"stride {offset.step.constant}"
+    return "contiguous" if kind == "contiguous" else "any addresses"
+
+
+def class_in(nest: Nest, home: Home, offset: Form) -> str:
+    """The class of an access at an offset of a buffer."""
+    assert isinstance(offset, (Reg, Run))
+    return class_of(nest, Pointer(home.address, offset, ""))
 
 
 def read(
@@ -111,8 +137,8 @@ def read(
     if kind == "one" and (mask is None or not mask.lanes):
         return _read_one(nest, pointer, type_, mask, passthru)
     if kind == "contiguous":
-        return _read_run(nest, pointer, type_, both(nest, mask, nest.version.valid), passthru)
-    return _gather(nest, pointer, type_, both(nest, mask, nest.version.valid), passthru)
+        return _read_run(nest, pointer, type_, both(nest, mask, nest.version.tail_mask), passthru)
+    return _gather(nest, pointer, type_, both(nest, mask, nest.version.tail_mask), passthru)
 
 
 def _scalar_offset(pointer: Pointer) -> Reg | None:
@@ -192,7 +218,7 @@ def _gather(
 def write(nest: Nest, pointer: Pointer, type_: str, value: Reg, mask: Reg | None) -> None:
     """Stores a vector of lanes at the innermost level of the nest."""
     kind, level = classify(nest, pointer), len(nest.codes) - 1
-    mask, value = both(nest, mask, nest.version.valid), nest.wide(value)
+    mask, value = both(nest, mask, nest.version.tail_mask), nest.wide(value)
     align = SIZES[type_]
     if kind != "contiguous" or (mask is not None and not nest.writer.host.can_mask(align)):
         return _scatter(nest, pointer, type_, value, mask)

@@ -190,8 +190,8 @@ def assume(nest: Nest, condition: Reg) -> bool:
     if condition.constant is not None:
         return bool(condition.constant)
     version = nest.version
-    if not version.nice or condition.level >= nest.lane_level:
+    if not version.contiguous or condition.level >= nest.lane_level:
         return False
-    if condition not in version.conditions:
-        version.conditions.append(condition)
+    if condition not in version.checks:
+        version.checks.append(condition)
     return True

@@ -198,7 +198,7 @@ def _perform(nest: Nest, root: Root, index: Index, forms: list[Any]) -> None:
     address = _only(nest, place)
     given = [_only(nest, form) for form in forms[1 : 1 + len(values)]]
     guard = _only(nest, forms[2]) if mask is not None else None
-    valid = nest.version.valid
+    valid = nest.version.tail_mask
     if valid is not None:
         guard = access.both(nest, guard, nest.extract(valid, 0))
     old = guarded(nest, element, address, guard, _act_of(op, element, given))

@@ -17,11 +17,12 @@ from ...ir.types import I32
 from . import access, affine
 from .code import Code, Reg, const
 from .dot_words import counted_loop, multiply_add, pack_left, pack_right
-from .loops import Stitch, stitch
+from .loops import stitch
 from .lower.words import Words, words_for
 from .nest import ZERO, Home, Nest
 from .operands import named, shape_at
 from .region import FunctionEmitter
+from .segments import Stitch
 from .sums import Sums
 from .types import SIZES, arena, full
 

@@ -18,9 +18,10 @@ from collections.abc import Callable
 
 from . import access, affine
 from .code import Code, Reg, const, power_of_two_in
-from .loops import Stitch, stitch
+from .loops import stitch
 from .lower.words import LANES, Words
 from .nest import Home, Nest
+from .segments import Stitch
 from .types import SIZES, full
 
 

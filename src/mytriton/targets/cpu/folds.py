@@ -20,13 +20,14 @@ from ...ir.types import element_of, shape_of
 from . import access, affine
 from .code import Code, Reg, const
 from .combine import apply, straight
-from .loops import NestEmitter, Stitch, stitch
+from .loops import NestEmitter, stitch
 from .lowering import Index, RootEmission
 from .nest import Form, Home, Nest, Run
 from .operands import named, present, shape_at
 from .region import FunctionEmitter
 from .roots import Custom
 from .schedule.plan import LoopNest, Root
+from .segments import Stitch
 from .sums import Sums
 from .types import SIZES, arena, full
 
@@ -250,15 +251,15 @@ def _chunk_at(work: Work, nest: Nest, index: Index, place: Form, width: int) -> 
         spot = nest.extract(nest.wide(spot), 0)
     assert isinstance(spot, Reg)
     values = [_load_chunk(nest, home, spot, width, level) for home in homes_of(nest, op)]
-    lanes, valid = nest.lanes, nest.version.valid
-    nest.version.valid = None
+    lanes, valid = nest.lanes, nest.version.tail_mask
+    nest.version.tail_mask = None
     while width > 1:
         width //= 2
         evens = [_every_other(nest, value, width, 0) for value in values]
         odds = [_every_other(nest, value, width, 1) for value in values]
         nest.lanes = width
         values = [nest.wide(form) for form in apply(nest, op.regions[0], [*evens, *odds])]
-    nest.lanes, nest.version.valid = lanes, valid
+    nest.lanes, nest.version.tail_mask = lanes, valid
     return [nest.extract(value, 0) for value in values]
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from ...ir.nodes import Value
 from ...ir.types import element_of
-from .access import classify, load
+from .access import class_of, classify, load
 from .code import Reg
 from .lowering import Index, Wants
 from .masks import mask_at
-from .nest import Form, Nest, Pointer
+from .nest import Access, Form, Nest, Pointer
 from .pointwise import evaluate, fit, unit_of
 
 
@@ -29,7 +29,10 @@ def load_value(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form
     if isinstance(pointer, Reg):
         pointer = Pointer(pointer, None, unit_of(value.op.operands[0]))
     varies = classify(nest, pointer) != "one"
+    known = len(nest.version.bounds)
     found, rest = mask_at(nest, mask, index, varies), None
+    bounds, kind = tuple(nest.version.bounds[known:]), class_of(nest, pointer)
+    nest.note(Access("load", value.op.operands[0], kind, found is not None, bounds))
     if found is not None and other is not None:
         rest = evaluate(nest, other, fit(other, index))
     nest.loads = "load volatile" if value.op.attribute("volatile") else "load"

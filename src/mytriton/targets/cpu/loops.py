@@ -1,11 +1,11 @@
 """A loop nest of the plan as LLVM text.
 
-One idea: the body of the lane loop is made in up to three versions from the same roots. The full
-one takes masks to be true and runs up to the lane where one is not; the masked one does the rest;
-and where addresses were taken to be contiguous and turn out not to be, a plain one does the whole
-row with gathers.
+The body of the lane loop is made in up to three versions from the same roots: one without the masks
+that are bounds, one with them, and one for addresses that were taken to be contiguous and turn out
+not to be. From these the nest becomes a value, `NestLoops` (`segments.py`): which versions run over
+which lanes, under which checks. Only then is it printed.
 
-    outer loops … { for j < limit: full;  for j < extent: masked }    or, rarely:  { plain }
+    outer loops … { if checks { main: j < end, unmasked;  tail: j < extent, masked }  else generic }
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from ...ir.nodes import Param, Value
 from ...ir.types import element_of
 from .code import Code, Reg, const
-from .nest import ZERO, Form, Home, Nest, Run, Version, Writer
+from .nest import ZERO, Form, Home, LoopVersion, Nest, Run, Writer
 from .roots import finish_sums, make_roots
 from .schedule.plan import LoopNest, Root
+from .segments import Body, NestLoops, Segment, Stitch, check_loops
 from .sums import Sums, narrow, sums_of
 from .types import SIZES, register
 
@@ -112,23 +113,38 @@ class NestEmitter:
     # -- the lane loop
 
     def lane_loops(self) -> list[Sums]:
-        """All versions of the lane loop; returns the sums as they are after it."""
-        shape, extent = self.shape, self.nest.extent
-        conditions = Version().conditions
-        full, masked = None, None
-        if shape.lanes <= extent:
-            full = self.body(Version(True, True, conditions), shape.lanes, extent < 2 * shape.lanes)
-        if full is None or full.version.limits or extent % shape.lanes:
-            masked = self.body(Version(False, True, conditions), shape.base, extent <= shape.base)
-        plain = None
-        if conditions:
-            plain = self.body(Version(), shape.base, extent <= shape.base)
-        self.nest.lanes = shape.base
-        if plain is None:
-            return self.nice_loops(full, masked)
-        return self.choose(conditions, full, masked, plain)
+        """All segments of the lane loop; returns the sums as they are after it."""
+        loops = self.segments()
+        check_loops(loops)
+        self.writer.loops.append(loops)
+        if loops.generic is None:
+            return self.fast(loops)
+        return self.choose(loops, loops.generic)
 
-    def body(self, version: Version, lanes: int, once: bool) -> Body:
+    def segments(self) -> NestLoops:
+        """The versions that are needed, and the lanes over which each runs."""
+        shape, extent, checks = self.shape, self.nest.extent, list[Reg]()
+        fast: list[Segment] = []
+        end = ZERO
+        if shape.lanes <= extent:
+            version = LoopVersion(unmasked=True, contiguous=True, checks=checks)
+            main = self.body(version, shape.lanes, extent < 2 * shape.lanes)
+            bounds = tuple(dict.fromkeys(bound.below for bound in version.bounds))
+            end = self.main_end(bounds)
+            fast.append(Segment("main", main, ZERO, end, bounds))
+        if not fast or fast[0].bounds or extent % shape.lanes:
+            tail = self.body(LoopVersion(False, True, checks), shape.base, extent <= shape.base)
+            fast.append(Segment("tail", tail, end, self.tail_end(bool(fast))))
+        generic = None
+        if checks:
+            body = self.body(LoopVersion(), shape.base, extent <= shape.base)
+            generic = Segment("generic", body, ZERO, const("i64", extent))
+        self.nest.lanes = shape.base
+        return NestLoops(
+            shape.extents, shape.lane, shape.inner, tuple(checks), tuple(fast), generic
+        )
+
+    def body(self, version: LoopVersion, lanes: int, once: bool) -> Body:
         """The body of the lane loop in one version; `once`: it runs at most once, from lane 0."""
         nest, shape = self.nest, self.shape
         header, index = self.writer.names.fresh("lanes"), self.writer.names.fresh("j")
@@ -137,10 +153,10 @@ class NestEmitter:
         shared = dict(nest.outer)
         nest.codes.append(Code(header))
         nest.lane = ZERO if once else Reg(f"%{index}", "i64", 0, nest.lane_level)
-        if not version.full and nest.extent % lanes:
+        if not version.unmasked and nest.extent % lanes:
             ends = nest.wide(const("i32", nest.extent))
             position = nest.wide(Run(const("i32", 0), const("i32", 1)))
-            version.valid = nest.inst("valid", "icmp ult", [position, ends], "i1")
+            version.tail_mask = nest.inst("valid", "icmp ult", [position, ends], "i1")
         sums = sums_of(nest, self.roots)
         if shape.inner is not None:
             self.parts[shape.inner] = self.open_loop(shape.extents[shape.inner])
@@ -150,7 +166,7 @@ class NestEmitter:
         if once:  # at lane 0 what varies with the lane looks as if it did not
             nest.outer = shared
         stitch_ = Stitch(header, index, nest.codes.pop(), ZERO, ZERO, lanes)
-        return Body(version, stitch_, sums)
+        return Body(version, stitch_, sums, lanes)
 
     def close_inner(self, sums: list[Sums]) -> None:
         """Ends the loop over the reduced axis inside the lane loop, and stores what it summed."""
@@ -165,105 +181,75 @@ class NestEmitter:
             total.settle(nest.lane_level)
         finish_sums(nest, sums, tuple(self.parts), None)
 
-    def choose(
-        self, conditions: list[Reg], full: Body | None, masked: Body | None, plain: Body
-    ) -> list[Sums]:
-        """The nice versions where all conditions hold, else the plain one."""
+    def choose(self, loops: NestLoops, generic: Segment) -> list[Sums]:
+        """The fast segments where all checks hold, else the generic one."""
         nest, fresh = self.nest, self.writer.names.fresh
-        around, choice = nest.codes[-1], conditions[0]
-        for other in conditions[1:]:
-            choice = nest.inst("nice", "and", [choice, other])
-        nice, rest, end = fresh("nice"), fresh("plain"), fresh("done")
-        around.add(f"br i1 {choice.text}, label %{nice}, label %{rest}")
-        around.start(nice)
-        left = self.nice_loops(full, masked)
+        around, choice = nest.codes[-1], loops.checks[0]
+        for other in loops.checks[1:]:
+            choice = nest.inst("fast", "and", [choice, other])
+        fast, rest, end = fresh("fast"), fresh("generic"), fresh("done")
+        around.add(f"br i1 {choice.text}, label %{fast}, label %{rest}")
+        around.start(fast)
+        left = self.fast(loops)
         left_label = around.label
         around.add(f"br label %{end}")
         around.start(rest)
-        right = self.run(plain, ZERO, const("i64", nest.extent), None)
+        right = self.run(generic, None)
         right_label = around.label
         around.branch(end)
         for one, two in zip(left, right, strict=True):
             one.merge(nest, around, left_label, two, right_label)
         return left
 
-    def nice_loops(self, full: Body | None, masked: Body | None) -> list[Sums]:
-        """The full version as far as it goes, then the masked one."""
-        end, before = ZERO, None
-        if full is not None:
-            end = self.full_end(full.version.limits)
-            before = self.run(full, ZERO, end, None)
-            for total in before:
-                narrow(self.nest, total, self.shape.base)
-        if masked is None:
-            assert before is not None
-            return before
-        return self.run(masked, end, self.masked_end(full), before)
+    def fast(self, loops: NestLoops) -> list[Sums]:
+        """The segments one after the other; each goes on with the sums of the one before."""
+        before: list[Sums] | None = None
+        for segment in loops.fast:
+            before = self.run(segment, before)
+            if segment.kind == "main":
+                for total in before:
+                    narrow(self.nest, total, self.shape.base)
+        assert before is not None
+        return before
 
-    def full_end(self, limits: list[Reg]) -> Reg:
-        """The lane up to which the full version runs: whole vectors below all limits."""
+    def main_end(self, bounds: tuple[Reg, ...]) -> Reg:
+        """The lane up to which the main segment runs: whole vectors below all bounds."""
         nest, lanes = self.nest, self.shape.lanes
         end = const("i64", nest.extent - nest.extent % lanes)
-        for limit in dict.fromkeys(limits):
-            end = nest.call("limit", "llvm.smin", [end, limit])
-        if limits:
+        for bound in bounds:
+            end = nest.call("limit", "llvm.smin", [end, bound])
+        if bounds:
             end = nest.call("limit", "llvm.smax", [end, ZERO])
-            end = nest.inst("full", "and", [end, const("i64", -lanes)])
+            end = nest.inst("main", "and", [end, const("i64", -lanes)])
         return end
 
-    def masked_end(self, full: Body | None) -> Reg:
-        """The lane up to which the masked version runs: where all it does is store below limits, up
-        to those.
+    def tail_end(self, has_main: bool) -> Reg:
+        """The lane up to which the tail runs: where all that the nest does is store below bounds,
+        up to the largest of those.
         """
         nest, extent = self.nest, const("i64", self.nest.extent)
-        bounds = self.nest.store_bounds
-        ends = [bounds.get(root, ()) for root in self.roots]
+        ends = [nest.store_bounds.get(root, ()) for root in self.roots]
         stores = all(root.kind == "store" for root in self.roots)
-        if full is None or not stores or not all(ends):
+        if not has_main or not stores or not all(ends):
             return extent
         end = const("i64", 0)
-        for limits in ends:
+        for bounds in ends:
             least = extent
-            for limit in limits:
-                least = nest.call("limit", "llvm.smin", [least, limit])
+            for bound in bounds:
+                least = nest.call("limit", "llvm.smin", [least, bound.above])
             end = nest.call("end", "llvm.smax", [end, least])
         return end
 
-    def run(self, body: Body, start: Reg, end: Reg, before: list[Sums] | None) -> list[Sums]:
-        """One version from lane `start` to `end`, going on with the sums of the version before
-        it.
-        """
-        around = self.nest.codes[-1]
+    def run(self, segment: Segment, before: list[Sums] | None) -> list[Sums]:
+        """Prints one segment, going on with the sums of the one before it."""
+        around, body = self.nest.codes[-1], segment.body
         for number, total in enumerate(body.sums):
             total.start_from(before[number] if before else None)
-        stitch(self.writer, around, body.loop.between(start, end), body.sums)
+        loop = body.loop.between(segment.start, segment.end)
+        stitch(self.writer, around, loop, body.sums)
         for total in body.sums:
             total.settle(self.nest.lane_level - 1)
         return body.sums
-
-
-@dataclass(frozen=True, eq=False)
-class Body:
-    """One version of the lane loop's body."""
-
-    version: Version
-    loop: Stitch
-    sums: list[Sums]
-
-
-@dataclass(frozen=True, eq=False)
-class Stitch:
-    """A finished loop body and where it runs."""
-
-    header: str
-    index: str
-    body: Code
-    start: Reg
-    end: Reg
-    step: int
-
-    def between(self, start: Reg, end: Reg) -> Stitch:
-        return Stitch(self.header, self.index, self.body, start, end, self.step)
 
 
 def stitch(writer: Writer, around: Code, loop: Stitch, sums: list[Sums]) -> None:

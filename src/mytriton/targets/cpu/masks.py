@@ -13,19 +13,19 @@ from . import affine
 from .access import both
 from .code import Reg, const
 from .lowering import Index
-from .nest import TRUE, Nest, Run
+from .nest import TRUE, Bound, Nest, Run
 from .pointwise import evaluate, fit, routes
 
 
 def mask_at(nest: Nest, mask: Operand, index: Index, varies: bool) -> Reg | None:
-    """The mask of an access; None where it is true for sure, or taken to be in the full version.
+    """The mask of an access; None where it is true for sure, or taken to be in the main version.
 
     `varies`: the access stands in the lane loop. One before the loop is made whatever the version.
     """
     if mask is None:
         return None
     at = fit(mask, index)
-    return _assumed(nest, mask, at) if nest.version.full and varies else _plain(nest, mask, at)
+    return _assumed(nest, mask, at) if nest.version.unmasked and varies else _plain(nest, mask, at)
 
 
 def _plain(nest: Nest, mask: Operand, index: Index) -> Reg | None:
@@ -35,6 +35,19 @@ def _plain(nest: Nest, mask: Operand, index: Index) -> Reg | None:
 
 
 def _assumed(nest: Nest, mask: Operand, index: Index) -> Reg | None:
+    """What is left to test of a mask; the rest of it becomes bounds of the main version."""
+    version = nest.version
+    known = version.masks.get((mask, index))
+    if known is None:
+        start = len(version.bounds)
+        left = _split(nest, mask, index)
+        known = version.masks[mask, index] = (left, tuple(version.bounds[start:]))
+    else:
+        version.bounds += known[1]
+    return known[0]
+
+
+def _split(nest: Nest, mask: Operand, index: Index) -> Reg | None:
     if isinstance(mask, Value) and mask not in nest.writer.homes:
         part = nest.writer.lowerings.get(mask.op).mask_part
         if part is not None and shape_of(mask.ty):
@@ -45,8 +58,7 @@ def _assumed(nest: Nest, mask: Operand, index: Index) -> Reg | None:
     if not form.lanes and form.level < nest.lane_level:
         whole, none = const("i64", nest.extent), const("i64", 0)
         limit = nest.select("limit", form, whole, none)
-        nest.version.limits.append(limit)
-        nest.version.ends.append(limit)
+        nest.version.bounds.append(Bound(mask, limit, limit))
         return None
     return form
 
@@ -77,9 +89,10 @@ def comparison(nest: Nest, mask: Value, index: Index) -> Reg | None:
         return _plain(nest, mask, index)
     count = _true_lanes(nest, a, b, name, signed)
     safe = affine.wraps_not(nest, a, signed)
-    nest.version.limits.append(nest.select("limit", safe, count, const("i64", 0)))
-    upper, whole = name in ("cmp_lt", "cmp_le"), const("i64", nest.extent)
-    nest.version.ends.append(nest.select("end", safe, count, whole) if upper else whole)
+    below, whole = nest.select("limit", safe, count, const("i64", 0)), const("i64", nest.extent)
+    upper = name in ("cmp_lt", "cmp_le")
+    above = nest.select("end", safe, count, whole) if upper else whole
+    nest.version.bounds.append(Bound(mask, below, above))
     nest.inner[(mask, index)] = TRUE
     nest.version.assumes = True
     return None

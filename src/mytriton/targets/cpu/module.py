@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...ir.nodes import Const, Function, Op, number, walk
+from ...ir.text import SSAPrinter
 from .code import Code, Module, Names
 from .host import Host
 from .launch.cooperative_launch import waits
@@ -18,6 +19,7 @@ from .launch.record import ARGUMENTS, offset
 from .nest import Writer
 from .region import FunctionEmitter, bind_params
 from .schedule.planner import plan_of
+from .segments import loops_text
 from .table import LOWERINGS
 
 INDICES = [f"i32 %{name}.{axis}" for name in ("program_id", "num_programs") for axis in (0, 1, 2)]
@@ -59,6 +61,32 @@ def _steps(op: Op) -> bool:
 
 def kernel_text(function: Function, overlap: bool, host: Host) -> KernelText:
     """The LLVM module of a function whose rows all have instructions (`expand`)."""
+    emitter, params = emitted(function, overlap, host)
+    module, entry = emitter.writer.module, emitter.writer.entry
+    signature = ", ".join(["ptr noalias %arena", "ptr %record", *INDICES, *params])
+    program = [f"define internal void @program({signature}) {{", "entry:", *entry.lines, "}"]
+    parts = [
+        "\n".join(module.declarations.values()),
+        "\n".join(module.globals.values()),
+        "\n\n".join(module.helpers.values()),
+        "\n".join(program),
+        run_text(params, waits(function)),
+    ]
+    return described(function, emitter, "\n\n".join(part for part in parts if part) + "\n")
+
+
+def nests_text(function: Function, overlap: bool, host: Host) -> str:
+    """The loops of every nest of such a function, in the order of emission."""
+    emitter, _ = emitted(function, overlap, host)
+    operand = SSAPrinter(emitter.writer.numbers).operand
+    lines = [line for loops in emitter.writer.loops for line in loops_text(loops, operand)]
+    return "\n".join(lines) + "\n"
+
+
+def emitted(function: Function, overlap: bool, host: Host) -> tuple[FunctionEmitter, list[str]]:
+    """The emitter of a function whose program has been emitted into its entry block, and the
+    declarations of its params.
+    """
     names = Names()
     for name in TAKEN:
         names.fresh(name)
@@ -76,16 +104,7 @@ def kernel_text(function: Function, overlap: bool, host: Host) -> KernelText:
     entry.branch(start)
     entry.append(code)
     entry.add("ret void")
-    signature = ", ".join(["ptr noalias %arena", "ptr %record", *INDICES, *params])
-    program = [f"define internal void @program({signature}) {{", "entry:", *entry.lines, "}"]
-    parts = [
-        "\n".join(module.declarations.values()),
-        "\n".join(module.globals.values()),
-        "\n\n".join(module.helpers.values()),
-        "\n".join(program),
-        run_text(params, meets),
-    ]
-    return described(function, emitter, "\n\n".join(part for part in parts if part) + "\n")
+    return emitter, params
 
 
 def described(function: Function, emitter: FunctionEmitter, text: str) -> KernelText:

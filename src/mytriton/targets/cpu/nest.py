@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...ir.nodes import Op, Param, Value
+from ...ir.nodes import Op, Operand, Param, Value
 from ...ir.text import SSAPrinter
 from ...ir.types import Element
 from .code import Code, Module, Names, Reg, const
@@ -88,6 +88,8 @@ class Writer:
     host: Host
     numbers: dict[Value | Param, int]
     lowerings: Lowerings
+    loops: list[Any] = field(default_factory=list)
+    """The loops of every nest so far (`segments.NestLoops`)."""
     scalars: dict[Value | Param, Reg] = field(default_factory=dict)
     """The registers of scalar values, bound as the region's code is made."""
     homes: dict[Value | Param, Home] = field(default_factory=dict)
@@ -106,23 +108,51 @@ class Writer:
         return "t" if number is None else f"v{number}"
 
 
-@dataclass
-class Version:
-    """One copy of the part of a nest that lies in the lane loop.
-
-    `full`: masks are taken to be true, up to the lane index noted in `limits`; from the lane index
-    noted for the same mask in `ends` on it is false for sure. `nice`: addresses are taken to be
-    contiguous and not to wrap; what that takes is noted in `conditions`, one list for all nice
-    versions, and tested before the loop. `valid` masks lanes past the extent. `assumes`: a mask
-    stands for true in `inner`; what is made of it may look the same for all lanes, and is not.
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """A mask that is not tested: it is true for the lanes below `below`, and false for sure from
+    lane `above` on.
     """
 
-    full: bool = False
-    nice: bool = False
-    conditions: list[Reg] = field(default_factory=list)
-    limits: list[Reg] = field(default_factory=list)
-    ends: list[Reg] = field(default_factory=list)
-    valid: Reg | None = None
+    mask: Operand
+    below: Reg
+    above: Reg
+
+
+@dataclass(frozen=True, eq=False)
+class Access:
+    """How a version makes one access: "load" or "store" of memory, "read" or "write" of a buffer.
+
+    `kind` is its class: "one address", "contiguous", "stride n" or "any addresses"; `bounds` stand
+    for the parts of its mask that are not tested.
+    """
+
+    verb: str
+    place: Operand
+    kind: str
+    masked: bool
+    bounds: tuple[Bound, ...] = ()
+
+
+@dataclass(eq=False)
+class LoopVersion:
+    """One copy of the part of a nest that lies in the lane loop.
+
+    `unmasked`: masks that give a `Bound` are taken to be true. `contiguous`: addresses are taken to
+    be contiguous and not to wrap; what that takes is in `checks`, one list for all such versions,
+    and tested before the loop. `tail_mask` masks lanes past the extent. `assumes`: a mask stands
+    for true in `inner`; what is made of it may look the same for all lanes, and is not.
+    """
+
+    unmasked: bool = False
+    contiguous: bool = False
+    checks: list[Reg] = field(default_factory=list)
+    bounds: list[Bound] = field(default_factory=list)
+    """The bounds in the order in which accesses rely on them, some several times."""
+    accesses: list[Access] = field(default_factory=list)
+    masks: dict[Any, tuple[Reg | None, tuple[Bound, ...]]] = field(default_factory=dict)
+    """What is left to test of each mask at an index, and the bounds that stand for the rest."""
+    tail_mask: Reg | None = None
     assumes: bool = False
 
 
@@ -140,7 +170,7 @@ class Nest:
         self.extent = extent
         self.lane_level = len(codes)
         self.lane: Reg = ZERO
-        self.version = Version()
+        self.version = LoopVersion()
         self.outer: dict[Any, Form] = {}
         self.inner: dict[Any, Form] = {}
         self.loads = "load"
@@ -151,8 +181,12 @@ class Nest:
         """Where the nest puts the blocks it makes."""
         self.targets: Mapping[Root, Home] = {}
         """The buffer that each materialising root writes."""
-        self.store_bounds: dict[Root, tuple[Reg, ...]] = {}
-        """Of a store, in the main version: the lanes from which on its mask is false."""
+        self.store_bounds: dict[Root, tuple[Bound, ...]] = {}
+        """What each store relies on in the main version instead of its mask."""
+
+    def note(self, access: Access) -> None:
+        """Records how an access is made."""
+        self.version.accesses.append(access)
 
     # -- what is known already
 

@@ -15,12 +15,13 @@ from ...ir.types import ScalarType, shape_of
 from . import access, affine
 from .code import Code, Reg, const
 from .folds import Axis, Work, homes_of, offset, run_along, split_at
-from .loops import Stitch, stitch
+from .loops import stitch
 from .lowering import Index
 from .nest import Form, Home, Nest
 from .operands import named, scalar_at, shape_at
 from .region import FunctionEmitter
 from .schedule.plan import Root
+from .segments import Stitch
 from .types import arena
 
 SORT = """define internal void @sort_pairs(ptr %keys, ptr %spare, i64 %n) noinline {

@@ -13,10 +13,10 @@ from typing import Any
 from ...ir.nodes import Const, Op, Operand, Param, Value
 from ...ir.types import PointerType, element_of, shape_of
 from . import affine, casts, rows
-from .access import fetch, fetch_at, offset_in
+from .access import class_in, fetch, fetch_at, offset_in
 from .code import Reg, const
 from .lowering import Index, Wants
-from .nest import ZERO, Form, Nest, Pointer, Run
+from .nest import ZERO, Access, Form, Nest, Pointer, Run
 from .operands import named, scalar_at
 from .types import memory, register
 
@@ -61,7 +61,9 @@ def evaluate(nest: Nest, operand: Operand, index: Index) -> Form:
         assert isinstance(value, (Value, Param)), value
         home = nest.writer.homes.get(value)
         if home is not None:
-            nest.remember((value, at), fetch(nest, home, at))
+            offset = offset_in(nest, home, at)
+            nest.note(Access("read", value, class_in(nest, home, offset), False))
+            nest.remember((value, at), fetch_at(nest, home, offset))
             continue
         assert isinstance(value, Value), f"{value.name} has no place"
         missing = [want for want in routes(nest, value, at) if known(nest, *want) is None]

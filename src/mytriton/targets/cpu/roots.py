@@ -16,7 +16,7 @@ from . import access, affine
 from .code import Reg, const
 from .lowering import Index, RootEmission
 from .masks import mask_at
-from .nest import Nest, Pointer
+from .nest import Access, Nest, Pointer
 from .operands import type_of
 from .pointwise import evaluate, fit, unit_of
 from .schedule.plan import Root
@@ -66,13 +66,16 @@ def _values(nest: Nest, root: Root, index: Index) -> list[Any]:
 def _store_values(nest: Nest, root: Root, index: Index) -> list[Any]:
     pointer, value, mask = root.values
     place = evaluate(nest, pointer, fit(pointer, index))
-    if isinstance(place, Reg):
+    if not isinstance(place, Pointer):
+        assert isinstance(place, Reg)
         place = Pointer(place, None, unit_of(pointer))
     held = evaluate(nest, value, fit(value, index))
-    known = len(nest.version.limits)
+    known = len(nest.version.bounds)
     found = mask_at(nest, mask, index, True)
-    if nest.version.full:
-        nest.store_bounds[root] = tuple(nest.version.ends[known:])
+    bounds = tuple(nest.version.bounds[known:])
+    if nest.version.unmasked:
+        nest.store_bounds[root] = bounds
+    nest.note(Access("store", pointer, access.class_of(nest, place), found is not None, bounds))
     return [place, held, found]
 
 
@@ -91,6 +94,8 @@ def _materialise(nest: Nest, root: Root, index: Index, forms: list[Any]) -> None
         offset = const("i64", root.part.start)
         for part, step in zip(index, root.part.strides, strict=True):
             offset = affine.add(nest, offset, affine.mul(nest, part, const("i64", step)))
+    kind = access.class_in(nest, home, offset)
+    nest.note(Access("write", root.buffer or root.values[0], kind, False))
     access.keep(nest, home.address, home.element, offset, forms[0])
 
 

@@ -86,7 +86,7 @@ def _run_remainder(nest: Nest, forms: Sequence[Form]) -> Form | None:
     left, right = forms
     if not isinstance(left, Run) or not isinstance(right, Reg) or right.lanes:
         return None
-    if left.step.constant != 1 or not nest.version.nice:
+    if left.step.constant != 1 or not nest.version.contiguous:
         return None
     if not affine.stays_in_range(nest, left, True):
         return None

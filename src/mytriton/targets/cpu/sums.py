@@ -132,8 +132,8 @@ def accumulate(nest: Nest, total: Sums, forms: Sequence[Form]) -> None:
         for form, key in zip(forms, total.keys, strict=True)
     ]
     news = combine(nest, total, olds, values)
-    if nest.version.valid is not None:
-        valid = nest.version.valid
+    if nest.version.tail_mask is not None:
+        valid = nest.version.tail_mask
         news = [nest.select("acc", valid, new, old) for new, old in zip(news, olds)]
     total.nexts = news
 
