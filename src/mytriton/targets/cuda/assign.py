@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...ir.nodes import Const, Function, Op, Operand, Param, Region, Value
-from ...ir.types import PointerType, Type, VectorType, element_of, shape_of
+from ...ir.nodes import Const, Function, Op, Operand, Param, Region, Value, walk
+from ...ir.types import SCALARS, PointerType, Type, VectorType, element_of, shape_of
 from ...layouts.linear import Layout, padded, ravel
 from ...layouts.shapes import blocked, mma_result
 from ...passes.axis_info import AxisAnalysis, AxisInfo, axis_info
 from .emit.distribution import Distribution
 from .emit.mma import instruction_of, warps_of
 from .emit.shapes import doubled, halved, is_relabelling
+from .spelling import is_small_float
 
 REMAKE_COST = 40
 """Above this many instructions an element a value is computed once and moved."""
@@ -45,8 +46,37 @@ def tiled(
         assigner.accesses,
         assigner.vectors,
         assigner.dots,
+        frozenset(raw(function, assigner)),
         frozenset(assigner.ruled),
     )
+
+
+def raw(function: Function, assigner: Assigner) -> set[Value]:
+    """Loaded blocks of small floats that only tensor cores read, by vector accesses: they are moved
+    to shared memory as they are."""
+    readers: dict[Value, list[Op]] = {}
+    for op in walk(function.body):
+        for operand in op.operands:
+            if isinstance(operand, Value):
+                readers.setdefault(operand, []).append(op)
+
+    def only_products(value: Value) -> bool:
+        return all(
+            op in assigner.dots or (op.name == "trans" and only_products(op.results[0]))
+            for op in readers.get(value, [])
+        )
+
+    loads = (op for op, vector in assigner.vectors.items() if op.name == "load" and vector > 1)
+    return {
+        op.results[0]
+        for op in loads
+        if is_small_float(element_of(op.types[0]))
+        and op.operands[2] in (None, ZEROS.get(element_of(op.types[0]).ir))
+        and only_products(op.results[0])
+    }
+
+
+ZEROS = {ty.ir: Const(0.0, ty) for ty in SCALARS if ty.kind == "f"}
 
 
 @dataclass

@@ -529,6 +529,9 @@ __device__ inline void load_vector(Local* to, const T* from) {
 #pragma unroll
     for (int i = 0; i < N; i++) to[i] = (Local)several.at[i];
 }
+template <int N, typename T> __device__ inline void load_vector(T* to, const T* from) {
+    *(vector<T, N>*)to = *(const vector<T, N>*)from;
+}
 
 // --- store_vector
 // Writes N neighbours at once, to an address that is a multiple of their size.
@@ -538,6 +541,9 @@ __device__ inline void store_vector(T* to, const Local* from) {
 #pragma unroll
     for (int i = 0; i < N; i++) several.at[i] = (T)from[i];
     *(vector<T, N>*)to = several;
+}
+template <int N, typename T> __device__ inline void store_vector(T* to, const T* from) {
+    *(vector<T, N>*)to = *(const vector<T, N>*)from;
 }
 
 // --- shared_address

@@ -33,6 +33,8 @@ class Distribution:
     """How many neighbouring registers one access moves, where that is more than one."""
     dots: Mapping[Op, tuple[int, int]] = field(default_factory=dict)
     """The warps along rows and columns of each product that tensor cores make."""
+    raw: frozenset[Value | Param] = frozenset()
+    """Blocks of small floats that only products read: held as memory holds them."""
     ruled: frozenset[Op] = frozenset()
     """Ops that are printed by their rule although they can be remade: a reshape that moves data."""
 

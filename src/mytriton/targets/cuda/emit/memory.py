@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from ....ir.nodes import Op, Operand, Value
 from ....ir.types import Element, PointerType, element_of, shape_of
 from ....layouts.linear import Layout
-from ..spelling import local_type, zero
+from ..spelling import local_type, memory_type, zero
 from .emitter import Emitter, Rule
 from .held import Address, Held
 from .linear import Register
@@ -85,14 +85,33 @@ def load_vectors(
     value, element = op.results[0], pointee(op.operands[0])
     name, c_type = emitter.local(value, layout), local_type(value.ty)
     guarded = masks is not None or emitter.valid(shape_of(value.ty), layout, 0)
+    if value in emitter.distribution.raw:
+        held = Held.array(name, layout)
+        zeros = " = {}" if guarded else ""
+        emitter.put(f"__align__(16) {memory_type(element)} {name}[{held.count}]{zeros};")
+        _load_each(emitter, op, layout, vector, address, held, masks)
+        return held
     default = zero(element)
     first = (lambda r: default if others is None else others.at(r)) if guarded else None
     held = emitter.array(name, c_type, layout, first)
+    _load_each(emitter, op, layout, vector, address, held, masks)
+    return held
+
+
+def _load_each(
+    emitter: Emitter,
+    op: Op,
+    layout: Layout,
+    vector: int,
+    address: Address,
+    held: Held,
+    masks: Held | None,
+) -> None:
+    """The accesses themselves, each under its mask."""
     with emitter.registers(layout, vector) as r:
         conditions = inside(emitter, op, layout, masks, r)
         with emitter.guarded(conditions):
             emitter.put(f"load_vector<{vector}>(&{held.at(r)}, {address.at(r).reference});")
-    return held
 
 
 def store_vectors(

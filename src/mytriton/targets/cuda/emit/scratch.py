@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ....errors import CompileValueError
 from ....ir.nodes import Param, Value
 from ....ir.types import Element, element_of
-from ....layouts.convert import Permute, Shared, Shuffle, convert
+from ....layouts.convert import Permute, Shuffle, convert
 from ....layouts.linear import Layout
 from ....layouts.swizzle import Swizzle
 from ..spelling import local_type, memory_type
@@ -101,13 +101,16 @@ class Scratch:
     # -- conversions
 
     def converted(self, held: Held, target: Layout, value: Value | Param) -> Held:
-        """A block in another layout, by shuffles or through the buffer."""
-        element = element_of(value.ty)
+        """A block in another layout, under a name of its own."""
+        return self.moved(held, target, self.emitter.local(value, target), element_of(value.ty))
+
+    def moved(self, held: Held, target: Layout, name: str, element: Element) -> Held:
+        """Registers moved to another layout: seen so, by shuffles, or through the buffer."""
         plan = convert(held.layout, target, self.size(element))
-        name, c_type = self.emitter.local(value, target), local_type(value.ty)
+        if isinstance(plan, Permute):
+            return held.permuted(target, plan)
         if isinstance(plan, Shuffle):
-            return self._shuffled(held, target, plan, name, c_type)
-        assert isinstance(plan, Shared), "what needs no move is seen, not converted"
+            return self._shuffled(held, target, plan, name, local_type(element))
         return self._shared(held, target, plan.swizzle, name, element)
 
     def _shuffled(self, held: Held, target: Layout, plan: Shuffle, name: str, c_type: str) -> Held:
