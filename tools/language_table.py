@@ -1,8 +1,8 @@
 """Prints docs/language.md: every public name of Triton's language, and what it does on each target.
 
 One idea: a name is said to work because `tests/language/test_every_name.py` runs it on interpret
-and cpu; this script reads the same entries, asks the lane rule about each kernel in them, and the
-op table about what each row is. `python -m tools.language_table > docs/language.md`.
+and cpu; this script reads the same entries, lowers each kernel in them to CUDA, and asks the op
+table about what each row is. `python -m tools.language_table > docs/language.md`.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ descriptors and dtypes) and what it does here.
 - **works**: means what Triton's documentation and [semantics.md](semantics.md) say;
 - **hint**: accepted, and changes no result;
 - **refused**: an error that says what to do instead;
-- **tiled** (CUDA only): beyond the lane rule of one thread an element; it needs the tiled lowering
-  (`num_warps=`).
+- **num_warps** (CUDA only): beyond the lane rule of one thread an element, whose own limits refuse
+  the kernel; `num_warps=` lowers it.
 
 `interpret` and `cpu` are what the entry of that name in [test_every_name.py](../{test}) was run on,
 with the right value from NumPy, mpmath or exact arithmetic; the test of a name is
-`{test}::test_name[NAME]`. The column `cuda` is what the lane rule does with the kernel of that
-entry.
+`{test}::test_name[NAME]`. The column `cuda` is what a launch without `num_warps` does with the
+kernel of that entry.
 """
 
 OPTIONS = """## Options that are hints
@@ -127,7 +127,7 @@ def page() -> str:
     parts = [HEAD.format(test=TEST)]
     parts.append(
         f"Of {len(table)} names {works} ({100 * works / len(table):.1f} %) work on `interpret` and"
-        f" `cpu`, and {lowered} under the lane rule of `cuda`.\n"
+        f" `cpu`, and {lowered} on `cuda`.\n"
     )
     parts.append(
         "## What makes no sense off a GPU\n\n| name | | what happens instead |\n|---|---|---|"

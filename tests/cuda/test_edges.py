@@ -111,6 +111,20 @@ def größe(ä, thread, scratch):
     tl.store(scratch + i, tl.load(ä + i) + thread)
 
 
+def named(r, q, n, k, m, a, b):
+    i, j = tl.arange(0, 16), tl.arange(0, 32)
+    at = i[:, None] * 32 + j[None, :]
+    total = tl.sum(tl.load(a + at) * r + q, 1) + n
+    tl.store(b + i, total + k * m)
+
+
+def test_parameters_may_have_the_names_that_the_text_uses_itself():
+    a = np.arange(512, dtype=np.int32)
+    function = traced(named, r="i32", q="i32", n="i32", k="i32", m="i32", a="*i32", b="*i32")
+    got = check_simulated(function, 3, 5, 7, 11, 13, a, np.zeros(16, np.int32))[-1]
+    np.testing.assert_array_equal(got, (a.reshape(16, 32) * 3 + 5).sum(1) + 7 + 143)
+
+
 def test_kernels_and_parameters_may_have_any_name():
     x = np.arange(16, dtype=np.int32)
     check_simulated(traced(launch, x="*i32", out="*i32"), x, np.zeros_like(x))

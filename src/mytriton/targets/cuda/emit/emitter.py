@@ -350,7 +350,7 @@ class Emitter:
         return (*comment, *(self.printer.place(op.where) if self.options.lineinfo else ()))
 
 
-TAKEN = frozenset(("thread", "scratch"))
+TAKEN = frozenset(("thread", "scratch", "r", "q"))
 """Names that the tiled lowering uses itself."""
 
 
