@@ -11,8 +11,8 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
-from mytriton.ir.effects import may_spin
 from mytriton.ir.nodes import walk
+from mytriton.passes.spinning import may_spin
 
 ROUNDS = [200, pytest.param(100_000, marks=pytest.mark.slow)]
 

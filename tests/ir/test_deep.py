@@ -72,6 +72,18 @@ def chain(count: int) -> Function:
     return builder.function("chain", PARAMS)
 
 
+def pipelined(count: int) -> Function:
+    """Loads, each stored after the load that follows it."""
+    builder = Builder(where=())
+    with using(builder):
+        before = emit("load", OUT, None, None)
+        for k in range(1, count):
+            value = emit("load", emit("addptr", PARAMS[0], Const(k, I32)), None, None)
+            builder.emit("store", [emit("addptr", OUT, Const(k, I32)), before, None])
+            before = value
+    return builder.function("pipelined", PARAMS)
+
+
 def everything(function: Function) -> Iterator[str]:
     """Does all that is done with a function, naming each step."""
     check(function)
@@ -92,7 +104,9 @@ def everything(function: Function) -> Iterator[str]:
     yield "dependence"
 
 
-@pytest.mark.parametrize(("make", "count"), [(arms, 1500), (nested, 1500), (chain, 5000)])
+@pytest.mark.parametrize(
+    ("make", "count"), [(arms, 1500), (nested, 1500), (chain, 5000), (pipelined, 2000)]
+)
 def test_deep_programs_pass_through_everything(make: object, count: int) -> None:
     begin = time.process_time()
     function = make(count)  # type: ignore[operator]

@@ -25,11 +25,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..ir.effects import accesses_memory, may_spin, must_see_memory
+from ..ir.effects import accesses_memory, must_see_memory
 from ..ir.nodes import Function, Op
 from ..ir.ops import Effect
 from ..ir.recursion import Walk, run
 from .provenance import NOWHERE, Provenance, provenance
+from .spinning import may_spin
 
 
 @dataclass(frozen=True)

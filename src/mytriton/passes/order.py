@@ -10,10 +10,11 @@ precedes it here too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from ..ir.build import PlainBuilder
 from ..ir.effects import uses
-from ..ir.nodes import Function, Op, Region, Value
+from ..ir.nodes import Function, Op, Param, Region, Value
 from ..ir.ops import Effect
 from ..ir.recursion import Walk, run
 from .rebuild import Rebuild
@@ -85,10 +86,11 @@ class _Schedule:
 
     def still_used(self, reads: list[Op]) -> list[Op]:
         """Those whose results some op uses; there is rarely one to ask about."""
-        if not reads:
-            return []
-        used = uses(self.region)
-        return [read for read in reads if not used.isdisjoint(read.results)]
+        return [read for read in reads if not self.used.isdisjoint(read.results)]
+
+    @cached_property
+    def used(self) -> set[Value | Param]:
+        return uses(self.region)
 
     def demand(self, roots: list[Op]) -> None:
         """Emits the ops, each after what it needs (on a stack of its own: chains may be long)."""

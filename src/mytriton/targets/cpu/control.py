@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...ir.effects import accesses_memory, may_spin
+from ...ir.effects import accesses_memory
 from ...ir.nodes import Const, Op, Param, Region, Value
 from ...ir.types import element_of, shape_of
+from ...passes.spinning import may_spin
 from . import affine
 from .assert_print import fail_unless, leave_if_stopped
 from .code import Code, Reg, const

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...errors import KernelError
-from ...ir.effects import may_spin
 from ...ir.nodes import Op
 from ...ir.numeric import Array
+from ...passes.spinning import may_spin
 from .blocks import Arrays, Meaning
 
 if TYPE_CHECKING:

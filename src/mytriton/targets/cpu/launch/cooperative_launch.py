@@ -16,8 +16,8 @@ import time
 from dataclasses import dataclass, field
 
 from ....errors import KernelError
-from ....ir.effects import may_spin
 from ....ir.nodes import Function, walk
+from ....passes.spinning import may_spin
 from .record import CANCELLED, DEADLOCK, LaunchRecord, offset, stop
 from .support import WorkerRecord, support
 from .threads import Scratch, start_thread
