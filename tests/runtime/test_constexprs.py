@@ -144,3 +144,40 @@ def written(value: Any) -> Any:
 def test_keys_are_equal_where_type_and_value_are(left: Any, right: Any) -> None:
     assert (exact(left) == exact(right)) == (written(left) == written(right))
     assert hash(exact(left)) == hash(exact(left))
+
+
+class Settings:
+    """An object that is compared by identity and may change."""
+
+    def __init__(self) -> None:
+        self.scale, self.shape, self.inner = 2, [1, 2], object()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_changed_attribute_is_another_value(target: str) -> None:
+    settings, out = Settings(), np.zeros(1, np.int32)
+    for scale in (2, 3, 2):
+        settings.scale = scale
+        uses[(1,)](out, settings, target=target)
+        assert out[0] == scale
+    key = exact(settings)
+    assert key == exact(settings)
+    settings.shape.append(3)
+    assert key != exact(settings)
+    key = exact(settings)
+    settings.inner = object()
+    assert key != exact(settings) and exact(settings) != exact(Settings())
+
+
+def test_static_print_prints_once_where_one_program_runs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    @triton.jit
+    def kernel(out, C: tl.constexpr):
+        tl.static_print("traced with", C)
+        tl.store(out, C)
+
+    for target in ("interpret", "eager", "cpu"):
+        kernel.clear_cache()
+        kernel[(1,)](np.zeros(1, np.int32), 5, target=target)
+        assert capsys.readouterr().out.count("traced with 5") == 1, target

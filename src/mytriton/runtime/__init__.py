@@ -1,1 +1,1 @@
-"""From a call of a kernel to its run: arguments, keys, artifacts, targets, and tuning."""
+"""From a call of a kernel to its run: arguments, keys, compilations, targets, and tuning."""

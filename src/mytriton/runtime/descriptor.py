@@ -1,8 +1,8 @@
 """A tensor descriptor made on the host: what `tl.make_tensor_descriptor` makes in a kernel.
 
-One idea: to a launch a descriptor is a tuple of its parts, of which the block's shape and the
-padding are known at compile time; where the kernel takes the tuple up again it becomes the
-language's own descriptor.
+A launch passes a descriptor as a tuple of its parts: base, shape, strides, block_shape, padding.
+The block's shape and the padding are compile-time constants. Tracing turns the tuple into the
+descriptor of the language.
 """
 
 from __future__ import annotations
@@ -71,8 +71,10 @@ class TensorDescriptor:
 
 
 class Parts(tuple[Any, ...]):
-    """A descriptor as a launch takes it: base, shape, strides, block_shape, padding. `_make`, which
-    takes tuples of one kind up again, gives the kernel its own kind of descriptor.
+    """A descriptor as a launch passes it: base, shape, strides, block_shape, padding.
+
+    Tracing rebuilds tuples by `type._make`, as named tuples are built; this one returns a
+    descriptor of the language when its base is a tensor.
     """
 
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,7 +64,16 @@ def execute(compilation: Compilation, name: str, grid: Grid, given: Sequence[Arg
         return
     if name != "eager":  # its memory refuses the store itself, and nothing need be traced for it
         refuse_read_only(compilation, given)
-    compilation.executable(name, any_overlap(given)).launch(grid, given)
+    overlap = name == "cpu" and stores_to_shared_memory(compilation, given)
+    compilation.executable(name, overlap).launch(grid, given)
+
+
+def stores_to_shared_memory(compilation: Compilation, given: Sequence[Argument]) -> bool:
+    """Whether memory that the kernel may store to belongs to two arguments."""
+    params, stored = compilation.traced.function.params, compilation.may_store_to
+    buffers = [(a, param in stored) for param, a in zip(params, given) if isinstance(a, Buffer)]
+    pairs = combinations(buffers, 2)
+    return any((w1 or w2) and any_overlap((one, two)) for (one, w1), (two, w2) in pairs)
 
 
 def refuse_read_only(compilation: Compilation, given: Sequence[Argument]) -> None:

@@ -1,7 +1,7 @@
 """How long a call takes: for autotuning and for benchmarks.
 
-One idea: a call is timed alone and often, after it has been warmed up, and what is reported is a
-statistic that the caller chooses; a GPU that runs behind the call is waited for.
+A call is warmed up, then timed many times one by one; the caller chooses the statistic. Where a GPU
+is in use the time ends when its work has ended.
 """
 
 from __future__ import annotations
