@@ -16,6 +16,7 @@ from ...ir.nodes import Op
 from ...ir.types import I32
 from . import access, affine
 from .code import Code, Reg, const
+from .dot_tiles import TileEmitter
 from .dot_words import counted_loop, multiply_add, pack_left, pack_right
 from .loops import stitch
 from .lower.words import Words, words_for
@@ -201,14 +202,20 @@ def emit_dot(emitter: FunctionEmitter, code: Code, op: Op) -> None:
     shape = shape_at(op, 0)
     m, k, n = shape[-2], shape[-1], result.shape[-1]
     nest, host = Nest(emitter.writer, [code]), emitter.writer.host
-    words = words_for(left.element, right.element, result.element, (k, n), host)
-    packed = _packed_homes(emitter, words, m, k, n) if words else ()
+    found = words_for(left.element, right.element, result.element, (m, n, k), host)
+    packed = _packed_homes(emitter, found[0], m, k, n) if found else ()
 
     def one(index: Reg) -> None:
         sizes = (m * k, k * n, m * n)
         homes = [_slice(nest, home, index, s) for home, s in zip((left, right, result), sizes)]
         product = Product(homes[0], homes[1], homes[2], m, n, k)
-        DotEmitter(nest, _in_words(nest, words, product, packed) if words else product).emit()
+        if found is None:
+            DotEmitter(nest, product).emit()
+        elif found[1]:
+            prints = any(op.name == "print" for op in emitter.messages)
+            _by_tiles(nest, found[0], product, packed, prints)
+        else:
+            DotEmitter(nest, _in_words(nest, found[0], product, packed)).emit()
 
     counted_loop(nest, 0, math.prod(shape[:-2]), 1, one)
 
@@ -225,10 +232,24 @@ def _in_words(nest: Nest, words: Words, product: Product, packed: tuple[Home, ..
     """Packs the operands; the product of what was packed."""
     left, right, correction = packed
     m, n, k = product.m, product.n, product.k
-    pack_left(nest, words, product.left, left, m * k)
+    pack_left(nest, words, product.left, left, m * k, unsigned=True)
     pack_right(nest, words, product.right, right, correction, k, n)
     needed = correction if words.count == 4 else None
     return Product(left, right, product.result, m, n, k // words.count, words, needed)
+
+
+def _by_tiles(
+    nest: Nest, words: Words, product: Product, packed: tuple[Home, ...], prints: bool
+) -> None:
+    """Packs the operands, and multiplies them by the matrix unit."""
+    left, right, _ = packed
+    m, n, k = product.m, product.n, product.k
+    if words.count == 4:
+        left = product.left  # bytes in a row are words already
+    else:
+        pack_left(nest, words, product.left, left, m * k, unsigned=False)
+    pack_right(nest, words, product.right, right, None, k, n)
+    TileEmitter(nest, words, (left, right, product.result), (m, n, k // words.count)).emit(prints)
 
 
 def _slice(nest: Nest, home: Home, index: Reg, size: int) -> Home:

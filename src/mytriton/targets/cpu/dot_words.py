@@ -74,8 +74,11 @@ def multiply_add(nest: Nest, words: Words, left: Reg, right: Reg, old: Reg) -> R
     return nest.put(level, "sum", f"call {old.full} @{name}({arguments})", old.type, lanes)
 
 
-def pack_left(nest: Nest, words: Words, source: Home, packed: Home, size: int) -> None:
-    """`size` numbers in row-major order, each in its narrow type; bytes become unsigned."""
+def pack_left(
+    nest: Nest, words: Words, source: Home, packed: Home, size: int, unsigned: bool
+) -> None:
+    """`size` numbers in row-major order, each in its narrow type; bytes become unsigned ones."""
+    assert unsigned or words.count == 2
     lanes = min(64 // SIZES[words.held] * (2 if words.count == 2 else 1), power_of_two_in(size))
 
     def part(at: Reg) -> None:
@@ -97,14 +100,16 @@ def _upper_half(nest: Nest, value: Reg) -> Reg:
 
 
 def pack_right(
-    nest: Nest, words: Words, source: Home, packed: Home, correction: Home, k: int, n: int
+    nest: Nest, words: Words, source: Home, packed: Home, correction: Home | None, k: int, n: int
 ) -> None:
-    """Words of the right operand's columns; what is taken off each column's accumulators."""
+    """Words of the right operand's columns; what is taken off each column's accumulators of bytes,
+    where there is a `correction`."""
     lanes = next(width for width in LANES if n % width == 0)
-    if words.count == 4:
+    sums = correction.address if correction is not None and words.count == 4 else None
+    if sums is not None:
 
         def clear(at: Reg) -> None:
-            write(nest, correction.address, at, nest.zero("i32", lanes))
+            write(nest, sums, at, nest.zero("i32", lanes))
 
         counted_loop(nest, 0, n // lanes, lanes, clear)
 
@@ -115,10 +120,10 @@ def pack_right(
             word = _word(nest, words, source, first, n, lanes)
             place = affine.mul_scalars(nest, depth, const("i64", n))
             write(nest, packed.address, affine.add_scalars(nest, place, column), word)
-            if words.count == 4:
-                old = read(nest, correction.address, column, "i32", lanes)
+            if sums is not None:
+                old = read(nest, sums, column, "i32", lanes)
                 ones = splat("i32", affine.wrap("i32", 0x80808080), lanes)
-                write(nest, correction.address, column, multiply_add(nest, words, ones, word, old))
+                write(nest, sums, column, multiply_add(nest, words, ones, word, old))
 
         counted_loop(nest, 0, n // lanes, lanes, part)
 

@@ -6,6 +6,8 @@ processor.
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +29,8 @@ class Host:
     gathered: frozenset[int]
     has_half: bool
     registers: int
+    tiles: bool = False
+    """Whether this process may use the matrix unit (AMX)."""
 
     def has(self, feature: str) -> bool:
         """Whether the processor has a feature, by LLVM's name; of those with full vectors only."""
@@ -64,6 +68,14 @@ def made_for(machine: Host) -> Iterator[Host]:
         MadeFor.machine = before
 
 
+def may_use_tiles() -> bool:
+    """Asks the system for the matrix unit, whose large state a process has to ask for: the system
+    call `arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA)` of Linux 5.16 on x86-64."""
+    if not sys.platform.startswith("linux"):
+        return False
+    return bool(ctypes.CDLL(None).syscall(158, 0x1023, 18) == 0)
+
+
 @cache
 def this_machine() -> Host:
     """The machine this process runs on."""
@@ -79,7 +91,8 @@ def this_machine() -> Host:
     if has("avx512f") and has("avx512bw") and has("avx512vl"):
         sizes = frozenset((1, 2, 4, 8))
         text += ",-prefer-256-bit"
-        return Host(cpu, text, 64, sizes, frozenset((4, 8)), True, 32)
+        tiles = has("amx-tile") and may_use_tiles()
+        return Host(cpu, text, 64, sizes, frozenset((4, 8)), True, 32, tiles)
     if has("avx2"):
         return Host(cpu, text, 32, frozenset((4, 8)), frozenset((4, 8)), has("f16c"), 16)
     arm = not any(has(name) for name in ("sse2", "avx"))

@@ -70,7 +70,7 @@ def kernel_text(function: Function, overlap: bool, host: Host) -> KernelText:
         "\n".join(module.globals.values()),
         "\n\n".join(module.helpers.values()),
         "\n".join(program),
-        run_text(params, waits(function)),
+        run_text(params, waits(function), "llvm.x86.tilerelease" in module.declarations),
     ]
     return described(function, emitter, "\n\n".join(part for part in parts if part) + "\n")
 
@@ -165,11 +165,12 @@ TAKE = (
 """Takes programs `%first` … `%last`: one part in `chunk_divisor` of those left, at least one."""
 
 
-def run_text(params: list[str], counts: bool) -> str:
+def run_text(params: list[str], counts: bool, tiles: bool) -> str:
     """`run(record, arena)`: takes chunks of programs until none is left, or the launch is stopped.
 
     Chunks are large at first, which memory likes, and small at last, so that threads end together.
-    `counts`: it notes each program that is finished.
+    `counts`: it notes each program that is finished. `tiles`: it has used the matrix unit, which
+    it gives back.
     """
     finished = [
         f"  %finished = getelementptr i8, ptr %record, i64 {offset('finished')}",
@@ -213,6 +214,7 @@ def run_text(params: list[str], counts: bool) -> str:
         "rest.of.launch:",
         "  br i1 %fine, label %take, label %done",
         "done:",
+        *(["  call void @llvm.x86.tilerelease()"] if tiles else []),
         "  ret void",
         "}",
         "",

@@ -202,8 +202,8 @@ def _dot(expander: Expander, op: Op, operands: tuple[Operand, ...]) -> Results:
     """Operands and accumulator in the type that the product is computed in."""
     left, right, acc = (IrTerm(operand) for operand in operands)
     element, target = left.element, acc.element
-    extents = shape_at(op, 1)[-2:]
-    if words_for(element, right.element, target, (extents[0], extents[1]), host()) is not None:
+    m, k, n = *shape_at(op, 0)[-2:], shape_at(op, 1)[-1]
+    if words_for(element, right.element, target, (m, n, k), host()) is not None:
         return None
     precision = op.attribute("precision")
     real = F64 if F64 in (element, target) else F32
