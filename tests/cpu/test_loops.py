@@ -9,6 +9,8 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
+from mytriton.targets.cpu.host import host
+from mytriton.targets.cpu.launch import machine_code
 
 
 def vector_loops(kernel, *arguments, **constexprs) -> int:
@@ -101,3 +103,20 @@ def test_a_reduction_that_does_not_commute_keeps_its_order(shape, axis):
         with np.errstate(over="ignore"):
             first, second = ak * first, ak * second + bk
     np.testing.assert_array_equal(out, np.stack([first, second], 1))
+
+
+def test_text_whose_values_do_not_dominate_their_uses_is_refused(monkeypatch):
+    """LLVM's parser takes such text; its verifier does not."""
+    monkeypatch.setenv("MYTRITON_CHECK", "1")
+    text = """define void @run(i1 %c) {
+  br i1 %c, label %one, label %two
+one:
+  %x = add i32 1, 2
+  br label %two
+two:
+  %y = add i32 %x, 1
+  ret void
+}
+"""
+    with pytest.raises(RuntimeError, match="dominate"):
+        machine_code.optimised(text, host())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import os
 import threading
 from functools import cache
 from typing import Any
@@ -49,8 +50,11 @@ def new_machine(here: Host) -> Any:
 
 def optimised(text: str, here: Host) -> Any:
     """Parses a module and runs LLVM's passes on it. Raises RuntimeError for text that is not valid
-    (a fault of this target)."""
+    (a fault of this target); where MYTRITON_CHECK is 1 LLVM verifies it, which finds a use that its
+    definition does not dominate."""
     module = llvm.parse_assembly(text)
+    if os.environ.get("MYTRITON_CHECK") == "1":
+        module.verify()
     module.triple = llvm.get_process_triple()
     module.data_layout = str(machine(here).target_data)
     passes = llvm.create_new_module_pass_manager()
