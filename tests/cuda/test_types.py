@@ -82,7 +82,21 @@ def test_literals(value, ty, text, nvrtc):
 
 
 @pytest.mark.parametrize(
-    "name", ["double", "v3", "threadIdx", "divide", "fminf", "new", "α", "next2", "__x", "f16"]
+    "name",
+    [
+        "double",
+        "v3",
+        "threadIdx",
+        "divide",
+        "fminf",
+        "new",
+        "α",
+        "next2",
+        "p0",
+        "i5x",
+        "__x",
+        "f16",
+    ],
 )
 def test_names_that_cuda_cannot_have_are_changed(name, nvrtc):
     x = Param(name, PointerType(F32))

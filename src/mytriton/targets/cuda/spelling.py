@@ -133,7 +133,9 @@ def legal_name(name: str, taken: set[str] | frozenset[str] = frozenset()) -> str
     legal = re.sub(r"\W", lambda m: f"_{ord(m[0]):x}_", name, flags=re.ASCII)
     if legal[:1].isdigit() or legal.startswith("__"):
         legal = f"n{legal}"
-    while legal in RESERVED or legal in taken or _local(legal):
+    if _local(legal):
+        legal = f"_{legal}"
+    while legal in RESERVED or legal in taken:
         legal += "_"
     return legal
 
