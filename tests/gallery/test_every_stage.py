@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,10 @@ import mytriton as triton
 from mytriton.ir.nodes import Function, walk
 from mytriton.ir.types import F32
 from mytriton.passes.pipeline import PASSES
-from mytriton.targets import TARGETS, CompileOptions, Target, interpret
+from mytriton.runtime.compiled_kernel import CompiledKernel
+from mytriton.runtime.launch import grid_of
+from mytriton.runtime.plan import Plan
+from mytriton.targets import interpret
 from mytriton.targets.memory import Argument, Buffer
 from tests.support.block_functions import round_trip
 
@@ -106,30 +108,19 @@ def at_every_stage(traced: Function, grid: Any, given: Sequence[Argument]) -> No
         assert not wrong, f"after {name}, buffers {wrong} of {traced.name} differ"
 
 
-@dataclass(frozen=True)
-class AtEveryStage(Target):
-    """A target that runs a traced function after each pass."""
-
-    seen: list[Any] = field(default_factory=list)
-
-    def compile(self, source: Any, options: CompileOptions) -> AtEveryStage.Run:
-        return AtEveryStage.Run(source, self.seen)
-
-    @dataclass(frozen=True)
-    class Run:
-        traced: Function
-        seen: list[Any]
-
-        def launch(self, grid: Any, arguments: Sequence[Argument]) -> None:
-            self.seen.append(self.traced)
-            at_every_stage(self.traced, grid, arguments)
-
-
 @pytest.fixture
 def launches() -> Iterator[list[Any]]:
-    every = AtEveryStage("interpret", "the interpreter after each pass", "traced", "interpret")
-    with patch.dict(TARGETS, interpret=every, cpu=every), triton.target("interpret"):
-        yield every.seen
+    """The traced functions of all launches; each launch runs after every pass instead of once."""
+    seen: list[Any] = []
+
+    def launch(plan: Plan, grid: Any, values: Sequence[Any]) -> CompiledKernel:
+        extents, traced = grid_of(grid), plan.compilation["traced"]
+        seen.append(traced)
+        at_every_stage(traced, extents, plan.arguments(values))
+        return CompiledKernel(plan.compilation, plan.target, extents)
+
+    with patch.object(Plan, "launch", launch), triton.target("interpret"):
+        yield seen
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

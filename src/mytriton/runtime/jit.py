@@ -22,6 +22,7 @@ from ..frontend.signature import Constexpr
 from ..frontend.source import remember, source
 from ..ir.build import tracing
 from ..language.constexpr import constexpr
+from ..targets import TARGETS
 from .arguments import NEEDS_FULL_KEY, MockTensor, converters, key_part_of
 from .binder import binder
 from .cache import specialize, type_key
@@ -320,7 +321,8 @@ class JITFunction(KernelInterface):
         places = tuple(place for place, ty in types if not isinstance(ty, Constexpr))
         makers = converters(compilation.types, [values[place] for place in places])
         nested = any(isinstance(ty, tuple) for ty in compilation.types)
-        marshal = None if target != "cpu" else marshal_of(compilation, places, values)
+        quick = target is not None and TARGETS[target].takes_addresses
+        marshal = marshal_of(compilation, places, values) if quick else None
         return Plan(compilation, target, tuple(zip(places, makers)), nested, marshal)
 
     def _compilation(

@@ -43,13 +43,14 @@ class Plan:
         compilation, target = self.compilation, self.target
         # Compiling only, a grid of no program is a mistake; a run over none does nothing.
         extents = grid_of(grid, 1 if target is None else 0)
+        if target is None:
+            compilation.prepare(None)
+            return CompiledKernel(compilation, None, extents)
         quick = self.marshal(values) if self.marshal is not None and 0 not in extents else None
         if quick is not None:
-            compilation.executable("cpu", quick[1]).launch(extents, quick[0])
-        elif target is not None:
-            execute(compilation, target, extents, self.arguments(values))
+            compilation.executable(target, quick[1]).launch(extents, quick[0])
         else:
-            compilation.prepare(None)
+            execute(compilation, target, extents, self.arguments(values))
         return CompiledKernel(compilation, target, extents)
 
     def arguments(self, values: Sequence[Any]) -> list[Argument]:

@@ -61,13 +61,17 @@ class Executable(Protocol):
 
 @dataclass(frozen=True)
 class Target:
-    """One target: where its package is, the stage that it takes, and whose memory it reaches."""
+    """One target: where its package is, the stage that it takes, and whose memory it reaches.
+
+    takes_addresses: its executables take the address of an array, an int, for a `Buffer`.
+    """
 
     name: str
     about: str
     stage: Literal["python", "traced", "ssa", "cuda"]
     package: str
     memory: Literal["host", "gpu"] = "host"
+    takes_addresses: bool = False
 
     def compile(self, source: Any, options: CompileOptions) -> Executable:
         """The executable of a kernel. `source` is the stage the target takes.
@@ -82,7 +86,13 @@ class Target:
 TARGETS: dict[str, Target] = {
     target.name: target
     for target in (
-        Target("cpu", "machine code for this processor, through LLVM", "ssa", "cpu"),
+        Target(
+            "cpu",
+            "machine code for this processor, through LLVM",
+            "ssa",
+            "cpu",
+            takes_addresses=True,
+        ),
         Target("interpret", "NumPy, a block at a time: what every op means", "ssa", "interpret"),
         Target(
             "eager",

@@ -1,6 +1,6 @@
 """The command line: `mytriton run`, `mytriton show`, `mytriton doctor`.
 
-One idea: each command is a thin reader of a module that does the work and can be called from Python
+Each command is a thin reader of a module that does the work and can be called from Python
 as well.
 """
 
