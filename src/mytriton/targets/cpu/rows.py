@@ -148,11 +148,28 @@ def _quotient(
         return nest.inst(hint, instruction, operands)
     to, back = ("sitofp", "fptosi") if instruction[0] == "s" else ("uitofp", "fptoui")
     reals = [nest.convert("real", to, operand, "double") for operand in operands]
-    real = nest.inst("quotient", "fdiv", reals)
+    if right.level < left.level:
+        real = _by_reciprocal(nest, reals[0], reals[1])
+    else:
+        real = nest.inst("quotient", "fdiv", reals)
     quotient = nest.convert("quotient", back, real, left.type)
     if instruction.endswith("div"):
         return quotient
     return nest.inst(hint, "sub", [left, nest.inst("whole", "mul", [quotient, right])])
+
+
+def _by_reciprocal(nest: Nest, left: Reg, right: Reg) -> Reg:
+    """A quotient of ints of 32 bits whose whole part is right, by the reciprocal of a divisor that
+    stands before the loop.
+
+    Half a unit is added to the dividend, away from zero. So the exact quotient is at least 0.5 / d
+    from the next int on either side, and the two roundings move it by less than 2**-20 / d.
+    """
+    one = Reg("splat (double 1.0)", "double", left.lanes)
+    inverse = nest.inst("inverse", "fdiv", [one, right])
+    half = Reg("splat (double 0.5)", "double", left.lanes)
+    more = nest.call("half", "llvm.copysign", [half, left])
+    return nest.inst("quotient", "fmul", [nest.inst("more", "fadd", [left, more]), inverse])
 
 
 def _shift(
