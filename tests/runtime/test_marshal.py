@@ -53,6 +53,20 @@ def test_what_is_amiss_is_left_to_the_long_way() -> None:
     assert plan.marshal((tensors[0], negated, tensors[2], 64, 64)) is None
 
 
+def test_numpy_numbers_after_python_s() -> None:
+    x, out = np.arange(16, dtype=np.float32), np.zeros(16, np.float32)
+    given: list[tuple[Any, ...]] = [
+        (16, 2.0, True),
+        (np.int64(16), np.float32(2), np.bool_(True)),
+        (np.uint8(16), np.float64(2), np.bool_(False)),
+        (16, np.float16(2), False),
+    ]
+    for numbers in given:
+        shift_kernel[(1,)](x, out, *numbers, BLOCK=16, target="cpu")
+        np.testing.assert_array_equal(out, 2 * x if numbers[2] else -2 * x)
+    assert len(shift_kernel.compilations) == 1
+
+
 @triton.jit
 def shift_kernel(x, out, n, scale, flag, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)

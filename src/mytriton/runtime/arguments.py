@@ -118,6 +118,10 @@ def _int_key(value: int) -> Any:
     return number_type("", value) if -(2**63) <= value < 2**64 else NEEDS_FULL_KEY
 
 
+def _numpy_int_key(value: Any) -> Any:
+    return "numpy", _int_key(int(value))
+
+
 def _describe_number(parameter: Parameter, name: str, value: Any) -> Described:
     declared = parameter.declared
     if declared is None:
@@ -240,7 +244,7 @@ def _refuse(parameter: Parameter, name: str, value: Any) -> Described:
 ARGUMENT_KINDS: tuple[ArgumentKind, ...] = (
     _number_kind(bool, np.bool_, key_part=_always("bool")),
     _number_kind(int, key_part=_int_key),
-    _number_kind(np.integer, key_part=_needs_full_key),
+    _number_kind(np.integer, key_part=_numpy_int_key),
     _number_kind(float, np.floating, key_part=_always("f32")),
     ArgumentKind(
         lambda value: isinstance(value, TensorDescriptor),

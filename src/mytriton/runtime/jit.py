@@ -22,7 +22,6 @@ from ..frontend.signature import Constexpr
 from ..frontend.source import remember, source
 from ..ir.build import tracing
 from ..language.constexpr import constexpr
-from ..targets import TARGETS
 from .arguments import NEEDS_FULL_KEY, MockTensor, converters, key_part_of
 from .binder import binder
 from .cache import specialize, type_key
@@ -30,7 +29,6 @@ from .compiled_kernel import CompiledKernel
 from .device_caches import DeviceCaches
 from .hooks import HOOKS, LaunchMetadata, Specialized, tell
 from .launch import Meta
-from .marshal import marshal_of
 from .options import LAUNCH_OPTIONS, check_options, compile_options, options_key
 from .parameters import parameters
 from .plan import Plan
@@ -295,7 +293,7 @@ class JITFunction(KernelInterface):
             if plan is None or plan.compilation.violated() is not None:
                 plan = self._new_plan(values, options, chosen, warmup)
                 if plan is not None and NEEDS_FULL_KEY not in parts:
-                    self._plans[key] = plan
+                    plan = self._plans[key] = plan.quickened(values)
         return plan
 
     def _new_plan(
@@ -321,9 +319,7 @@ class JITFunction(KernelInterface):
         places = tuple(place for place, ty in types if not isinstance(ty, Constexpr))
         makers = converters(compilation.types, [values[place] for place in places])
         nested = any(isinstance(ty, tuple) for ty in compilation.types)
-        quick = target is not None and TARGETS[target].takes_addresses
-        marshal = marshal_of(compilation, places, values) if quick else None
-        return Plan(compilation, target, tuple(zip(places, makers)), nested, marshal)
+        return Plan(compilation, target, tuple(zip(places, makers)), nested)
 
     def _compilation(
         self,

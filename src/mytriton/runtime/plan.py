@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ..targets import TARGETS
 from ..targets.memory import Argument
 from .arguments import Converter, flatten
 from .compiled_kernel import CompiledKernel
 from .launch import execute, grid_of
-from .marshal import Marshal
+from .marshal import Marshal, marshal_of
 
 if TYPE_CHECKING:
     from .compile import Compilation
@@ -26,7 +27,14 @@ class Plan:
     target: str | None
     converters: tuple[tuple[int, Converter], ...]
     nested: bool
-    marshal: Marshal | None
+    marshal: Marshal | None = None
+
+    def quickened(self, values: Sequence[Any]) -> Plan:
+        """The plan with a function that reads values like these quickly, where there can be one."""
+        if self.target is None or not TARGETS[self.target].takes_addresses:
+            return self
+        places = [place for place, _ in self.converters]
+        return replace(self, marshal=marshal_of(self.compilation, places, values))
 
     def warm_up(self) -> CompiledKernel:
         """Compiles all that a launch will need."""
