@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ...ir.nodes import Function
 from .. import CompileOptions
-from .host import host
+from .host import host as machine
 from .launch.kernel import CpuKernel
 from .lower.expand import expand
 from .module import nests_text
@@ -35,7 +35,7 @@ def loops_text(function: Function, overlap: bool = False) -> str:
     """The loops of an optimised function as text: segments of lanes, and the class of each access;
     for this machine, or the one that `host.made_for` names.
     """
-    return nests_text(expand(function), overlap, host())
+    return nests_text(expand(function), overlap, machine())
 
 
 __all__ = ["CpuKernel", "compile", "loops_text", "plan_text"]
