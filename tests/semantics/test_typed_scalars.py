@@ -177,3 +177,20 @@ def test_a_typed_scalar_prints_as_its_number(capsys):
     print_kernel[(1,)](np.zeros(1, np.int32), 1, target="interpret")
     shown = capsys.readouterr().out.splitlines()
     assert shown == ["3|0.10|i32 3", "pid (0, 0, 0) three is 3 tenth 0.1"]
+
+
+@triton.jit
+def fields_kernel(x, n):
+    pair = tl.tuple([1, 0.5], tl.tuple_type([tl.int32, tl.float32], ["total", "scale"]))
+    for i in range(n):
+        pair = pair.rebuilt([pair.total + i, pair.scale * 2.0])
+    if n > 2:
+        pair = pair.rebuilt([pair.total + 100, pair.scale])
+    shape = tl.zeros([4, 2], tl.float32).shape
+    tl.static_assert(shape == [4, 2] and shape != [4, 3] and shape[0].dtype == tl.int32)
+    tl.store(x + tl.arange(0, shape[0]), tl.zeros([shape[0]], tl.float32) + pair.total + pair.scale)
+
+
+def test_named_items_keep_their_names_and_types():
+    wanted = np.full(4, 1 + 3 + 100 + 0.5 * 8, np.float32)
+    run_everywhere(fields_kernel, (1,), np.zeros(4, np.float32), 3, expected={"x": wanted})

@@ -22,6 +22,7 @@ from typing import Any
 
 from ..ir.nodes import Operand
 from ..language.constexpr import constexpr
+from ..language.scalars import rebuild
 from ..language.tensor import tensor
 from .heap import Content, fresh, is_mutable, read, write
 
@@ -71,7 +72,7 @@ def immutable_parts(value: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] 
     """The parts of a tuple, or of a class of this package with `__flatten__`, and how to build it
     of others; None of any other value."""
     if isinstance(value, tuple):
-        return list(value), getattr(type(value), "_make", type(value))
+        return list(value), rebuild(value)
     if hasattr(value, "__flatten__") and not isinstance(value, type) and not is_mutable(value):
         parts, build = value.__flatten__()
         return list(parts), build

@@ -74,6 +74,4 @@ class Foreign:
 def refuse(name: str) -> Any:
     """Raises CompileTypeError: the function works on arrays; what to use instead."""
     instead = hints.instead_of(name.rpartition(".")[2])
-    raise CompileTypeError(
-        f"{name} works on arrays in memory, not on the tensors of a kernel; {instead}"
-    )
+    raise CompileTypeError(f"{name} works on numbers and arrays, not on tensors: {instead}")

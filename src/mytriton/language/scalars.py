@@ -54,7 +54,7 @@ def assigned(value: Any, alias: bool = False) -> Any:
     if kind is list and not alias:
         return _items(value, list)
     if isinstance(value, tuple):
-        return _items(value, getattr(kind, "_make", kind))
+        return _items(value, rebuild(value))
     return value
 
 
@@ -70,6 +70,13 @@ def _scalar(value: Any) -> Any:
 def _items(value: Any, build: Any) -> Any:
     items = [assigned(item, alias=True) for item in value]
     return value if all(a is b for a, b in zip(items, value)) else build(items)
+
+
+def rebuild(value: tuple[Any, ...]) -> Callable[[list[Any]], Any]:
+    """What makes a tuple of the same kind of other items: a named one keeps its names."""
+    kind = type(value)
+    build: Callable[[list[Any]], Any] = getattr(value, "rebuilt", getattr(kind, "_make", kind))
+    return build
 
 
 def python_value(value: Any) -> Any:

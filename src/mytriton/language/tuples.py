@@ -24,6 +24,12 @@ class tuple(builtins.tuple):  # type: ignore[type-arg]
         made._fields_of = builtins.tuple(getattr(type, "fields", ()) or ())
         return made
 
+    def rebuilt(self, items: Sequence[Any]) -> Any:
+        """A tuple of these items with the same field names."""
+        made = tuple(items)
+        made._fields_of = self._fields_of
+        return made
+
     @property
     def values(self) -> builtins.list[Any]:
         return builtins.list(self)
