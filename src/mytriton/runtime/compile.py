@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from ..errors import CompileValueError, Where
+from ..errors import Where
 from ..fork import compiling
 from ..frontend.guards import Guards
 from ..frontend.signature import Constexpr
@@ -198,20 +198,9 @@ def _nvrtc(compilation: Compilation) -> Any:
 
 def _sass(code: bytes) -> str:
     """GPU machine code as text, by `nvdisasm`."""
-    import shutil
-    import subprocess
-    import tempfile
+    from ..targets.cuda.launch.machine_code import sass
 
-    disassembler = shutil.which("nvdisasm")
-    if disassembler is None:
-        raise CompileValueError(
-            "sass needs nvdisasm on the PATH; it comes with the CUDA toolkit", where=()
-        )
-    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-        file.write(code)
-        file.flush()
-        command = [disassembler, "--print-code", file.name]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return sass(code)
 
 
 def _loops(compilation: Compilation) -> str:
