@@ -121,3 +121,8 @@ def test_the_arms_mean_what_they_say() -> None:
     """n is 50; the interpreter follows the arms one by one, so there are few of them."""
     assert run(arms(60)) == run(optimize(arms(60)))
     assert run(arms(60)) == run(program("store out, 50.0, none"))
+
+
+def test_a_thousand_arms_run() -> None:
+    """The last arms of the chain are reached through all the others."""
+    assert run(arms(1000), n=998) == run(program("store out, 998.0, none"), n=998)

@@ -1,8 +1,8 @@
 """One program of a launch: the values it has computed, and how it runs a region.
 
-One idea: running is a dictionary look-up an op. An element-wise op's meaning is in its row; a
-structural op's is the function of its name in `MEANINGS`, whose keys are those rows, no more and no
-fewer.
+Running is a dictionary look-up an op. An element-wise op's meaning is in its row; a structural op's
+is the function of its name in `MEANINGS` or, of loops and branches, in `CONTROL`, which together
+have a function for every such row.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from ...errors import Where
 from ...ir.fold import evaluate
 from ...ir.nodes import Const, Op, Operand, Param, Region, Value
 from ...ir.numeric import Array
+from ...ir.recursion import Walk, run
 from ...ir.types import element_of
 from . import blocks, combine, control, effects
 from .blocks import Meaning, constant_array
+from .control import CONTROL
 from .memory import Index, Memory
 from .turns import Turns
 
@@ -58,16 +60,32 @@ class Program:
 
     def run(self, region: Region, arguments: Sequence[Array]) -> Sequence[Array]:
         """The arrays that the region yields for these arguments."""
+        return run(self.walk(region, arguments))
+
+    def walk(self, region: Region, arguments: Sequence[Array]) -> Walk[Sequence[Array]]:
+        """`run`, without Python's stack."""
         self.values.update(zip(region.params, arguments))
         results: Sequence[Array] = ()
         for op in region.ops:
-            results = self.perform(op)
-            self.values.update(zip(op.results, results))
+            if op.row.has_control_flow:
+                results = yield CONTROL[op.name](self, op, self.operands(op))
+            else:
+                results = self.perform(op)
+            self.define(op, results)
         return results
+
+    def define(self, op: Op, results: Sequence[Array]) -> None:
+        """Records the arrays of the op's results."""
+        self.values.update(zip(op.results, results))
+
+    def operands(self, op: Op) -> list[Any]:
+        return [self.value(operand) for operand in op.operands]
 
     def perform(self, op: Op) -> Sequence[Array]:
         """The op's results, from its operands' arrays."""
-        values = [self.value(operand) for operand in op.operands]
+        values = self.operands(op)
+        if op.row.has_control_flow:
+            return run(CONTROL[op.name](self, op, values))
         row = op.row.element
         if row is None:
             return MEANINGS[op.name](self, op, values)
