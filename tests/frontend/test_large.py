@@ -70,9 +70,10 @@ def work_to_trace(text: str) -> int:
     [(arms(1000), 70.0), (returns(1000), 70.0), (operands(1000), 1.0), (terms(2500), 3123750.0)],
     ids=["arms", "returns", "operands", "terms"],
 )
-def test_large_kernels_run(text: str, wanted: float) -> None:
+@pytest.mark.parametrize("target", ["interpret", "cpu", "cudasim"])
+def test_large_kernels_run(text: str, wanted: float, target: str) -> None:
     out = np.ones(100, np.float32)
-    kernel_of(text)[(1,)](out, 70, target="interpret")
+    kernel_of(text)[(1,)](out, 70, target=target)
     assert out[0] == np.float32(wanted)
 
 

@@ -21,10 +21,10 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+from ..ir.recursion import Walk, run
 from .builtins import BUILTINS as CALLS
 from .jumps import place
 from .precedence import SYMBOLS
-from .steps import Steps, walk
 
 BUILTINS = frozenset(function.__name__ for function in CALLS)
 _STATIC_OPERATORS = (ast.Is, ast.IsNot)
@@ -127,7 +127,7 @@ def rewrite(node: Any, local: set[str], defined: set[str], count: list[int]) -> 
     expressions = Expressions(local, defined, count)
     if isinstance(node, ast.Name):
         return expressions.name(node)
-    return walk(expressions.visit(node))
+    return run(expressions.visit(node))
 
 
 _LEAVES = (ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
@@ -144,11 +144,11 @@ class Expressions:
         self.count[0] += 1
         return f"${self.count[0]}"
 
-    def visit(self, node: ast.AST) -> Steps[ast.AST]:
+    def visit(self, node: ast.AST) -> Walk[ast.AST]:
         method = _VISIT.get(type(node))
         return method(self, node) if method else self.inside(node)
 
-    def inside(self, node: Any) -> Steps[Any]:
+    def inside(self, node: Any) -> Walk[Any]:
         """The node with new forms of all that is in it."""
         for name in node._fields:
             value = getattr(node, name, None)
@@ -170,7 +170,7 @@ class Expressions:
             return node
         return place(call("use", node, ast.Constant(node.id)), node)
 
-    def augmented(self, node: ast.AugAssign) -> Steps[ast.AST]:
+    def augmented(self, node: ast.AugAssign) -> Walk[ast.AST]:
         """`x += y` where x may be unbound reads it through `use`."""
         target = node.target
         if not isinstance(target, ast.Name) or target.id in self.defined:
@@ -180,13 +180,13 @@ class Expressions:
         value = ast.BinOp(read, node.op, added.value)
         return place(ast.Assign([target], value), node)
 
-    def named(self, node: ast.NamedExpr) -> Steps[ast.AST]:
+    def named(self, node: ast.NamedExpr) -> Walk[ast.AST]:
         given = node.value
         yield self.inside(node)
         node.value = assigned(node.value, given)
         return node
 
-    def bool_op(self, node: ast.BoolOp) -> Steps[ast.AST]:
+    def bool_op(self, node: ast.BoolOp) -> Walk[ast.AST]:
         yield self.inside(node)
         return self.chain("and" if isinstance(node.op, ast.And) else "or", node.values, node)
 
@@ -207,7 +207,7 @@ class Expressions:
         last = ast.UnaryOp(ast.USub(), ast.Constant(1))
         return place(ast.Subscript(ast.Tuple(kept, ast.Load()), last, ast.Load()), at)
 
-    def bin_op(self, node: ast.BinOp) -> Steps[ast.AST]:
+    def bin_op(self, node: ast.BinOp) -> Walk[ast.AST]:
         yield self.inside(node)
         bare = getattr(node, "bare", "")
         if not bare:
@@ -215,7 +215,7 @@ class Expressions:
         given = ast.Constant(SYMBOLS[type(node.op)]), ast.Constant(bare)
         return place(call("bare_bitwise", node.left, node.right, *given), node)
 
-    def compare(self, node: ast.Compare) -> Steps[ast.AST]:
+    def compare(self, node: ast.Compare) -> Walk[ast.AST]:
         yield self.inside(node)
         if len(node.ops) == 1:
             return node
@@ -231,11 +231,11 @@ class Expressions:
             place(left, right)
         return self.chain("and", links, node)
 
-    def unary_op(self, node: ast.UnaryOp) -> Steps[ast.AST]:
+    def unary_op(self, node: ast.UnaryOp) -> Walk[ast.AST]:
         yield self.inside(node)
         return place(call("not_", node.operand), node) if isinstance(node.op, ast.Not) else node
 
-    def if_exp(self, node: ast.IfExp) -> Steps[ast.AST]:
+    def if_exp(self, node: ast.IfExp) -> Walk[ast.AST]:
         yield self.inside(node)
         if is_static(node.test):
             return node
@@ -259,25 +259,25 @@ class Expressions:
         steps = ast.Tuple([start, first, second], ast.Load())
         return place(ast.Subscript(steps, ast.Constant(2), ast.Load()), node)
 
-    def call(self, node: ast.Call) -> Steps[ast.AST]:
+    def call(self, node: ast.Call) -> Walk[ast.AST]:
         yield self.inside(node)
         match node.func:
             case ast.Name(id=name) if name in BUILTINS and name not in self.local | self.inner:
                 node.func = place(call("builtin", node.func), node.func)  # type: ignore
         return node
 
-    def attribute(self, node: ast.Attribute) -> Steps[ast.AST]:
+    def attribute(self, node: ast.Attribute) -> Walk[ast.AST]:
         yield self.inside(node)
         reads = node.attr == "value" and isinstance(node.ctx, ast.Load)
         return place(call("value", node.value), node) if reads else node
 
     # -- scopes of their own
 
-    def lambda_(self, node: ast.Lambda) -> Steps[ast.AST]:
+    def lambda_(self, node: ast.Lambda) -> Walk[ast.AST]:
         names = {inner.arg for inner in ast.walk(node.args) if isinstance(inner, ast.arg)}
         return (yield self.scoped(node, names))  # type: ignore[no-any-return]
 
-    def comprehension(self, node: Any) -> Steps[ast.AST]:
+    def comprehension(self, node: Any) -> Walk[ast.AST]:
         """Python allows no `:=` in the iterables of a comprehension: those stay as they are."""
         iterables = [generator.iter for generator in node.generators]
         for generator in node.generators:
@@ -288,20 +288,20 @@ class Expressions:
             generator.iter = iterable
         return node  # type: ignore[no-any-return]
 
-    def scoped(self, node: ast.AST, names: set[str]) -> Steps[ast.AST]:
+    def scoped(self, node: ast.AST, names: set[str]) -> Walk[ast.AST]:
         outer, self.inner = self.inner, self.inner | names
         result = yield self.inside(node)
         self.inner = outer
         return result  # type: ignore[no-any-return]
 
-    def refused(self, node: ast.AST) -> Steps[ast.AST]:
+    def refused(self, node: ast.AST) -> Walk[ast.AST]:
         yield self.inside(node)
         what = {ast.Yield: "yield", ast.YieldFrom: "yield from", ast.Await: "await"}[type(node)]
         instead = "a kernel runs from its first line to its last; return values instead"
         return place(call("refuse", ast.Constant(what), ast.Constant(instead)), node)
 
 
-_VISIT: dict[type[ast.AST], Callable[[Expressions, Any], Steps[ast.AST]]] = {
+_VISIT: dict[type[ast.AST], Callable[[Expressions, Any], Walk[ast.AST]]] = {
     ast.AugAssign: Expressions.augmented,
     ast.NamedExpr: Expressions.named,
     ast.BoolOp: Expressions.bool_op,

@@ -22,7 +22,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .steps import Steps, walk
+from ..ir.recursion import Walk, run
 
 RETURNED, RESULT = "$return", "$value"
 """The flag and the value of an early return; no name of a user can be equal to them."""
@@ -72,10 +72,10 @@ def jumps(block: Sequence[ast.stmt], kind: type[ast.stmt]) -> bool:
 
 def never_falls_through(block: Sequence[ast.stmt]) -> bool:
     """Whether the end of the block is never reached."""
-    return bool(block) and walk(_leaves(block[-1]))
+    return bool(block) and run(_leaves(block[-1]))
 
 
-def _leaves(last: ast.stmt) -> Steps[bool]:
+def _leaves(last: ast.stmt) -> Walk[bool]:
     """Whether what follows a statement is never reached; noted on an `if`, which is asked often."""
     if isinstance(last, ast.If):
         if not hasattr(last, "leaves"):
@@ -118,12 +118,12 @@ class LowerJumps:
         """The body without jumps but for a last `return`; whether it needed flags to get there."""
         rest = body[:-1] if body and isinstance(body[-1], ast.Return) else body
         if jumps(rest, ast.Return):
-            lowered, _ = walk(self.block(body))
+            lowered, _ = run(self.block(body))
             return [assign(RETURNED, ast.Constant(False), at), *lowered], True
-        lowered, _ = walk(self.block(rest))
+        lowered, _ = run(self.block(rest))
         return lowered + body[len(rest) :], False
 
-    def block(self, block: Sequence[ast.stmt]) -> Steps[tuple[Block, set[str]]]:
+    def block(self, block: Sequence[ast.stmt]) -> Walk[tuple[Block, set[str]]]:
         """The lowered statements, and the flags they may set."""
         result: Block = []
         flags: set[str] = set()
@@ -167,7 +167,7 @@ class LowerJumps:
         guard.flags = tuple(sorted(flags))  # type: ignore[attr-defined]
         return guard
 
-    def statement(self, statement: ast.stmt) -> Steps[tuple[Block, set[str]]]:
+    def statement(self, statement: ast.stmt) -> Walk[tuple[Block, set[str]]]:
         match statement:
             case ast.Return():
                 value = statement.value or ast.Constant(None)
@@ -187,7 +187,7 @@ class LowerJumps:
                 return (yield self.loop(statement))  # type: ignore[no-any-return]
         return [statement], set()
 
-    def loop(self, statement: ast.For | ast.While) -> Steps[tuple[Block, set[str]]]:
+    def loop(self, statement: ast.For | ast.While) -> Walk[tuple[Block, set[str]]]:
         if isinstance(statement, ast.While) and not statement.orelse:
             statement = binding_test(statement)
         self.count += 1

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .steps import Steps
+from ..ir.recursion import Walk
 
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
@@ -121,7 +121,7 @@ class Liveness:
 
     always: set[str] = field(default_factory=set)
 
-    def block(self, block: list[ast.stmt], live: set[str]) -> Steps[set[str]]:
+    def block(self, block: list[ast.stmt], live: set[str]) -> Walk[set[str]]:
         """The names live before the block, given those live after it."""
         for statement in reversed(block):
             if isinstance(statement, ast.If):
@@ -134,14 +134,14 @@ class Liveness:
                 live = (live - defs(statement)) | uses(statement) | self.always
         return live
 
-    def branches(self, statement: Any, live: set[str]) -> Steps[set[str]]:
+    def branches(self, statement: Any, live: set[str]) -> Walk[set[str]]:
         statement.after = live | self.always
         other = yield self.block(statement.orelse, live)
         statement.other = other | self.always
         then = yield self.block(statement.body, live)
         return then | other | uses(statement.test)  # type: ignore[no-any-return]
 
-    def loop(self, statement: Any, live: set[str]) -> Steps[set[str]]:
+    def loop(self, statement: Any, live: set[str]) -> Walk[set[str]]:
         statement.after = live | self.always
         test = uses(statement.test) if isinstance(statement, ast.While) else set()
         head = live | test | set(statement.flags)

@@ -32,10 +32,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..ir.recursion import Walk, run
 from . import expressions
 from .jumps import RESULT, RETURNED, LowerJumps, assign, never_falls_through, place
 from .liveness import Liveness, bindings, captured, likely, note_bindings
-from .steps import Steps, walk
 
 HIDDEN, STATES = "$item", "$s"
 """The item of a loop; the states of the statements that are under way, innermost last."""
@@ -90,7 +90,7 @@ class Statements:
     lines: dict[str, int]
     count: list[int]
 
-    def block(self, block: Sequence[ast.stmt]) -> Steps[list[ast.stmt]]:
+    def block(self, block: Sequence[ast.stmt]) -> Walk[list[ast.stmt]]:
         result: list[ast.stmt] = []
         for statement in block:
             nested = _BLOCKS.get(type(statement))
@@ -114,7 +114,7 @@ class Statements:
 
     # -- control flow
 
-    def if_(self, node: Any) -> Steps[list[ast.stmt]]:
+    def if_(self, node: Any) -> Walk[list[ast.stmt]]:
         guard = getattr(node, "flags", ())
         test = _call("no_jump_taken", [node.test], node) if guard else self.expression(node.test)
         if not guard and expressions.is_static(node.test):
@@ -141,14 +141,14 @@ class Statements:
         )
         return self.if_code(node, test, then, other, site)
 
-    def branch(self, block: list[ast.stmt]) -> Steps[list[ast.stmt]]:
+    def branch(self, block: list[ast.stmt]) -> Walk[list[ast.stmt]]:
         """A block that may not run: what it binds is not certain to be bound after it."""
         defined = set(self.defined)
         result = yield self.block(block)
         self.defined = defined
         return result  # type: ignore[no-any-return]
 
-    def plain_if(self, node: ast.If, test: ast.expr) -> Steps[ast.stmt]:
+    def plain_if(self, node: ast.If, test: ast.expr) -> Walk[ast.stmt]:
         then = yield self.branch(node.body)
         other = (yield self.branch(node.orelse)) if node.orelse else []
         result = ast.If(test, then, other)
@@ -165,7 +165,7 @@ class Statements:
             result.append(_when("orelse", other, at))
         return [*result, _symbolic("join", names, at), _end(at)]
 
-    def loop(self, node: Any) -> Steps[list[ast.stmt]]:
+    def loop(self, node: Any) -> Walk[list[ast.stmt]]:
         bound = bindings(node.body) & self.own - {HIDDEN}
         names = bound & (node.head | node.after)
         before = dict(self.lines)
@@ -285,12 +285,12 @@ def rewrite_function(
     parameters = {argument.arg for argument in every}
     names = bindings(body) | parameters
     live = {RETURNED, RESULT} if flagged else set()
-    walk(Liveness(captured(body) & names).block(body, live))
+    run(Liveness(captured(body) & names).block(body, live))
     lines = dict.fromkeys(parameters, node.lineno)
     rewriter = Statements(
         sites, names, names | (outer or set()), parameters | (outer or set()), lines, count
     )
-    new = [assign(STATES, ast.List([], ast.Load()), node), *walk(rewriter.block(body))]
+    new = [assign(STATES, ast.List([], ast.Load()), node), *run(rewriter.block(body))]
     if flagged:
         surely = never_falls_through(node.body)
         returned = ast.Constant(True) if surely else ast.Name(RETURNED, ast.Load())

@@ -21,8 +21,8 @@ from typing import Any, Generic, TypeVar
 from weakref import ref
 
 from ..errors import CompileError, Location
+from ..ir.recursion import deeply
 from .precedence import mark_bare
-from .steps import deeply
 
 T = TypeVar("T")
 

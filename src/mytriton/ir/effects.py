@@ -8,6 +8,7 @@ never dropped, repeated or moved across another access.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from weakref import WeakKeyDictionary
 
 from .nodes import Op, Operand, Param, Region, Value, walk
 from .ops import Effect
@@ -59,16 +60,32 @@ class Effects(dict[Op, Effect]):
         self[op] = strongest
 
 
+_FREE: WeakKeyDictionary[Op, tuple[Value | Param, ...]] = WeakKeyDictionary()
+"""`free_values` of the ops that have been asked for: an op and its regions never change, and in a
+chain of nested regions each is asked for at every level."""
+
+
 def free_values(op: Op) -> list[Value | Param]:
     """What the op's regions use and do not define, in order of use, each once."""
+    found = _FREE.get(op)
+    return list(run(_free_values(op)) if found is None else found)
+
+
+def _free_values(op: Op) -> Walk[tuple[Value | Param, ...]]:
+    """Those of the ops directly inside, and what is free in the regions of these."""
     inside: set[Value | Param] = {param for region in op.regions for param in region.params}
     used: dict[Value | Param, None] = {}
     for region in op.regions:
-        for inner in walk(region):
+        for inner in region.ops:
             inside.update(inner.results)
-            inside.update(param for deeper in inner.regions for param in deeper.params)
             used.update(dict.fromkeys(_values(inner.operands)))
-    return [value for value in used if value not in inside]
+            if inner.regions:
+                deeper = _FREE.get(inner)
+                if deeper is None:
+                    deeper = yield _free_values(inner)
+                used.update(dict.fromkeys(deeper))
+    _FREE[op] = tuple(value for value in used if value not in inside)
+    return _FREE[op]
 
 
 def _values(operands: tuple[Operand, ...]) -> Iterator[Value | Param]:

@@ -1,4 +1,4 @@
-"""Recursion without Python's stack: for walks over nested regions, which may be thousands deep.
+"""Recursion without Python's stack, for walks over trees and regions thousands of levels deep.
 
 A chain of a thousand `elif` is a thousand nested `if` ops, more than Python's recursion limit. A
 walk over them is written as a recursive function all the same, but as a generator: it yields the
@@ -16,11 +16,14 @@ call that it needs made, and is sent what that returns (a trampoline).
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import sys
+from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 Walk = Generator["Walk[Any]", Any, Result]
+DEEPEST = 20_000
+"""How deep Python itself may recurse where a call is made `deeply`."""
 
 
 def run(walk: Walk[Result]) -> Result:
@@ -44,3 +47,20 @@ def done(result: Result) -> Walk[Result]:
     """A walk that calls nothing, where one is asked for."""
     yield from ()
     return result
+
+
+def deeply(call: Callable[[], Result]) -> Result:
+    """Makes a call that recurses over a tree on Python's own stack: `compile`, `ast.parse`, or a
+    lowering that emits a region inside a region.
+
+    The limit on Python's calls is raised where it does not do; the call is then made again.
+    """
+    try:
+        return call()
+    except RecursionError:
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(limit, DEEPEST))
+        try:
+            return call()
+        finally:
+            sys.setrecursionlimit(limit)

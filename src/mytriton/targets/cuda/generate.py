@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...ir.nodes import Function, walk
+from ...ir.recursion import deeply
 from ...ir.types import shape_of
 from ...passes.axis_info import AxisInfo, divisible, equal_to
 from .assign import tiled
@@ -26,7 +27,8 @@ def generate(function: Function, options: Options = DEFAULT, **changed: object) 
     Raises CompileValueError, at the op's kernel line, for what cannot be lowered.
     """
     options = replace(options, **changed)  # type: ignore[arg-type]
-    return emit(function, distribution(function, options), options)
+    # Regions are emitted inside regions, and a chain of `elif` nests them.
+    return deeply(lambda: emit(function, distribution(function, options), options))
 
 
 def distribution(function: Function, options: Options) -> Distribution:

@@ -16,6 +16,7 @@ from typing import Any
 
 from ....errors import KernelAssertionError, KernelError
 from ....ir.nodes import Const, Function, Op, walk
+from ....ir.recursion import deeply
 from ....ir.text import print_function
 from ....ir.types import Type, element_of
 from ...memory import Argument, Buffer
@@ -78,14 +79,17 @@ class CpuKernel:
         """Nanoseconds a program takes, as last measured; 0.0: not known."""
 
     def _compile(self) -> tuple[Header, bytes]:
-        expanded = expand(self.function)
-        made = kernel_text(expanded, self.overlap, self._host)
+        made = self._lowered()
         return made.header(), object_code(made.text, self._host)
 
     @cached_property
     def source(self) -> KernelText:
         """The kernel as text, and what its launch must know."""
-        return kernel_text(expand(self.function), self.overlap, self._host)
+        return self._lowered()
+
+    def _lowered(self) -> KernelText:
+        """The text, whose emission recurses into regions: a chain of `elif` nests them."""
+        return deeply(lambda: kernel_text(expand(self.function), self.overlap, self._host))
 
     @property
     def llvm(self) -> str:
