@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import enum
+import functools
 import inspect
 import itertools
 import linecache
+import os
 import random
 import types
 from collections import deque
@@ -497,6 +499,38 @@ def test_a_change_of_what_is_outside_is_refused_at_its_line(kernel: Any) -> None
         assert "# changed: " in line
         assert line.partition("# changed: ")[2] in caught.value.message
         assert state() == before
+
+
+@functools.cache
+def cached(_: int) -> float:
+    return SCALE
+
+
+def of_environment() -> float:
+    return float(os.environ.get("MYTRITON_TEST_SCALE", "2"))
+
+
+@triton.jit
+def reads_the_environment(out):
+    tl.store(out, of_environment())
+
+
+@triton.jit
+def reads_through_a_cache(out):
+    tl.store(out, cached(0))
+
+
+def test_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert value(reads_the_environment) == 2
+    monkeypatch.setenv("MYTRITON_TEST_SCALE", "3")
+    assert value(reads_the_environment) == 3
+
+
+def test_a_cached_function_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert value(reads_through_a_cache) == 2
+    monkeypatch.setitem(globals(), "SCALE", 5.0)
+    cached.cache_clear()
+    assert value(reads_through_a_cache) == 5
 
 
 def test_a_plain_function_kept_in_a_cell_is_looked_at() -> None:

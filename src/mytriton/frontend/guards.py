@@ -277,6 +277,8 @@ class Collector:
         self.visit(getattr(function, "__wrapped__", None), path)
 
     def module(self, module: ModuleType, path: str) -> None:
+        if module is os and self.names & {"environ", "getenv"}:
+            self.items(vars(os.environ)["_data"], f"{path}.environ")
         file = getattr(module, "__file__", None) or ""
         if is_user_code(file):
             for name in sorted(self.names & vars(module).keys()):
@@ -316,6 +318,7 @@ class Collector:
                 self.function(inner) if isinstance(inner, FunctionType) else self.visit(inner, path)
             )
         self.visit(kind, path)
+        self.visit(getattr(value, "__wrapped__", None), path)  # functools.cache and its like
         row = kind_of(value)
         if row is not None and row.type is not object:
             self.items(value, path)
