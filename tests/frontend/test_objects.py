@@ -476,6 +476,16 @@ def one_of_two(x, n):
     return a[0]
 
 
+def one_of_three(x, n):
+    a = [x, 1]
+    b = a
+    for k in (1, 2):
+        if n > k:
+            a = [k, 2]
+    a[0] = 9  # refused: `a` is changed
+    return b[0]
+
+
 def one_of_two_in_a_loop(x, n):
     a, b = [x], [1]
     for _ in range(n):
@@ -525,6 +535,7 @@ REFUSED = [
     counter_advanced,
     cell_changed,
     one_of_two,
+    one_of_three,
     one_of_two_in_a_loop,
     in_the_condition,
     in_an_operand,

@@ -88,14 +88,16 @@ class Aliases:
         self.pairs[id(left), id(right)] = Pair(path, left, right, plan)
 
     def ambiguous(self, frame: FrameType, values: Mapping[str, Any]) -> Iterator[Pair]:
-        """The pairs of which an object has two partners, or is still reached by itself. values:
-        what names of the frame are about to be bound to."""
+        """The pairs of which an object has two partners, is still reached by itself, or is shared
+        already: the fresh one in its place may be what the shared one may be. values: what names
+        of the frame are about to be bound to."""
         if not self.pairs:
             return
-        reached = Heap.take(frame, values).objects
+        known = {id(one.held.value) for one in shared.get() or ()}
+        known |= Heap.take(frame, values).objects.keys()
         for key, pair in self.pairs.items():
             partners = [other for other in self.pairs if other[0] == key[0] or other[1] == key[1]]
-            if len(partners) > 1 or key[0] in reached or key[1] in reached:
+            if len(partners) > 1 or not known.isdisjoint(key):
                 yield pair
 
 
