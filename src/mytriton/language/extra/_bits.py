@@ -7,7 +7,6 @@ in the type table; nothing here rounds.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ...elementary.formats import with_sign_of
 from ...elementary.neighbours import next_after
@@ -18,12 +17,12 @@ from ..constexpr import builtin
 from ..creation import cast, full
 from ..math import FUNCTIONS, maximum, minimum, where
 from ..promotion import promote
-from ..tensor import given, tensor, to_tensor
+from ..tensor import TensorLike, given, tensor, to_tensor
 
 _UNSIGNED = {16: U16, 32: U32, 64: U64}
 
 
-def floats(value: Any, name: str) -> tensor:
+def floats(value: TensorLike, name: str) -> tensor:
     """The value as a float tensor. Raises CompileTypeError for ints."""
     number = to_tensor(value)
     if number.dtype.kind != "f" or number.dtype.bits < 16:
@@ -31,7 +30,7 @@ def floats(value: Any, name: str) -> tensor:
     return number
 
 
-def together(*values: Any, name: str) -> list[tensor]:
+def together(*values: TensorLike, name: str) -> list[tensor]:
     """The values promoted and at one rank."""
     return [tensor(value) for value in promote(*(given(v) for v in values), symbol=name)]
 
@@ -48,7 +47,7 @@ def bits_of(value: tensor) -> tensor:
     return cast(value, _UNSIGNED[value.dtype.bits], bitcast=True)
 
 
-def _ints(value: Any, name: str) -> tensor:
+def _ints(value: TensorLike, name: str) -> tensor:
     number = to_tensor(value)
     if number.dtype.kind not in "iu" or number.dtype.bits < 32:
         raise CompileTypeError(f"{name}: ints of 32 or 64 bits are needed, got {number.dtype}")
@@ -61,7 +60,7 @@ def _repeat(pattern: int, bits: int) -> int:
 
 
 @builtin
-def popc(arg0: Any) -> tensor:
+def popc(arg0: TensorLike) -> tensor:
     """How many bits of an int are 1: i32. Pairs, nibbles and bytes are counted in parallel."""
     x = _ints(arg0, "popc")
     bits = x.dtype.bits
@@ -72,7 +71,7 @@ def popc(arg0: Any) -> tensor:
 
 
 @builtin
-def clz(arg0: Any) -> tensor:
+def clz(arg0: TensorLike) -> tensor:
     """How many bits of an int are 0 above its highest 1: i32; all of them for 0."""
     x = _ints(arg0, "clz")
     step = 1
@@ -83,14 +82,14 @@ def clz(arg0: Any) -> tensor:
 
 
 @builtin
-def ffs(arg0: Any) -> tensor:
+def ffs(arg0: TensorLike) -> tensor:
     """The place of the lowest 1 of an int, counted from 1: i32; 0 for 0."""
     x = _ints(arg0, "ffs")
     return where(x == 0, 0, popc(x ^ (x - 1)))
 
 
 @builtin
-def brev(arg0: Any) -> tensor:
+def brev(arg0: TensorLike) -> tensor:
     """The bits of an int in reverse order."""
     given = to_tensor(arg0)
     x = _ints(arg0, "brev")
@@ -107,36 +106,36 @@ def brev(arg0: Any) -> tensor:
 
 
 @builtin
-def byte_perm(arg0: Any, arg1: Any, arg2: Any) -> tensor:
+def byte_perm(arg0: TensorLike, arg1: TensorLike, arg2: TensorLike) -> tensor:
     """Four bytes picked from the eight of two 32-bit ints, by the nibbles of the third (its bit 3
     repeats the byte's sign)."""
     low, high, pick = (_ints(v, "byte_perm") for v in (arg0, arg1, arg2))
     whole = cast(low, U64) | (cast(high, U64) << 32)
-    result: Any = None
+    result = full((), 0, U32)
     for place in range(4):
         nibble = cast((pick >> (4 * place)) & 0xF, U64)
         byte = cast((whole >> ((nibble & 7) * 8)) & 0xFF, U32)
         sign = where((byte & 0x80) != 0, full((), 0xFF, U32), full((), 0, U32))
         part = where((nibble & 8) != 0, sign, byte) << (8 * place)
-        result = part if result is None else result | part
+        result = result | part
     return cast(result, to_tensor(arg0).dtype, bitcast=True)
 
 
 @builtin
-def mulhi(arg0: Any, arg1: Any) -> tensor:
+def mulhi(arg0: TensorLike, arg1: TensorLike) -> tensor:
     """The high half of a product of ints."""
     return FUNCTIONS["umulhi"](arg0, arg1)
 
 
 @builtin
-def mul24(arg0: Any, arg1: Any) -> tensor:
+def mul24(arg0: TensorLike, arg1: TensorLike) -> tensor:
     """The low 32 bits of the product of the low 24 bits of two ints."""
     x, y = together(arg0, arg1, name="mul24")
     return ((x << 8) >> 8) * ((y << 8) >> 8)
 
 
 @builtin
-def sad(arg0: Any, arg1: Any, arg2: Any) -> tensor:
+def sad(arg0: TensorLike, arg1: TensorLike, arg2: TensorLike) -> tensor:
     """|x - y| + z of 32-bit ints, as uint32."""
     x, y = together(arg0, arg1, name="sad")
     distance = cast(maximum(x, y), U32, bitcast=True) - cast(minimum(x, y), U32, bitcast=True)
@@ -144,14 +143,14 @@ def sad(arg0: Any, arg1: Any, arg2: Any) -> tensor:
 
 
 @builtin
-def hadd(arg0: Any, arg1: Any) -> tensor:
+def hadd(arg0: TensorLike, arg1: TensorLike) -> tensor:
     """The mean of two ints, rounded down, without overflow."""
     x, y = together(arg0, arg1, name="hadd")
     return (x & y) + ((x ^ y) >> 1)
 
 
 @builtin
-def rhadd(arg0: Any, arg1: Any) -> tensor:
+def rhadd(arg0: TensorLike, arg1: TensorLike) -> tensor:
     """The mean of two ints, rounded up, without overflow."""
     x, y = together(arg0, arg1, name="rhadd")
     return (x | y) - ((x ^ y) >> 1)
@@ -160,9 +159,9 @@ def rhadd(arg0: Any, arg1: Any) -> tensor:
 # -- the same bits as another type
 
 
-def _reader(name: str, source: ScalarType, target: ScalarType) -> Any:
+def _reader(name: str, source: ScalarType, target: ScalarType) -> Callable[[TensorLike], tensor]:
     @builtin
-    def read(arg0: Any) -> tensor:
+    def read(arg0: TensorLike) -> tensor:
         return cast(cast(arg0, source), target, bitcast=True)
 
     read.__name__ = name
@@ -179,19 +178,19 @@ longlong_as_double = _reader("longlong_as_double", I64, F64)
 
 
 @builtin
-def double2hiint(arg0: Any) -> tensor:
+def double2hiint(arg0: TensorLike) -> tensor:
     """The high 32 bits of a double, as int32."""
     return cast(bits_of(cast(arg0, F64)) >> 32, I32)
 
 
 @builtin
-def double2loint(arg0: Any) -> tensor:
+def double2loint(arg0: TensorLike) -> tensor:
     """The low 32 bits of a double, as int32."""
     return cast(bits_of(cast(arg0, F64)), I32)
 
 
 @builtin
-def hiloint2double(arg0: Any, arg1: Any) -> tensor:
+def hiloint2double(arg0: TensorLike, arg1: TensorLike) -> tensor:
     """The double of two 32-bit halves, the high one first."""
     high, low = (cast(cast(v, I32), U32, bitcast=True) for v in (arg0, arg1))
     return cast((cast(high, U64) << 32) | cast(low, U64), F64, bitcast=True)
@@ -201,7 +200,7 @@ def hiloint2double(arg0: Any, arg1: Any) -> tensor:
 
 
 @builtin
-def isnan(arg0: Any) -> tensor:
+def isnan(arg0: TensorLike) -> tensor:
     """Whether x is NaN."""
     x = floats(arg0, "isnan")
     answer: tensor = x != x
@@ -209,27 +208,28 @@ def isnan(arg0: Any) -> tensor:
 
 
 @builtin
-def signbit(arg0: Any) -> tensor:
+def signbit(arg0: TensorLike) -> tensor:
     """Whether the sign bit is set: of -0.0 and negative NaNs too."""
     x = floats(arg0, "signbit")
     return cast(bits_of(x) >> (x.dtype.bits - 1), BOOL)
 
 
 @builtin
-def copysign(arg0: Any, arg1: Any) -> tensor:
+def copysign(arg0: TensorLike, arg1: TensorLike) -> tensor:
     """The size of the first with the sign of the second."""
     return applied(with_sign_of, *together(floats(arg0, "copysign"), arg1, name="copysign"))
 
 
 @builtin
-def nextafter(arg0: Any, arg1: Any) -> tensor:
+def nextafter(arg0: TensorLike, arg1: TensorLike) -> tensor:
     """The next float after the first toward the second; NaN of NaN."""
     return applied(next_after, *together(floats(arg0, "nextafter"), arg1, name="nextafter"))
 
 
-def exponent_of(x: tensor) -> Any:
+def exponent_of(x: tensor) -> tensor:
     """The binary exponent of finite x ≠ 0 as i32, subnormals included."""
-    row: Any = x.dtype
+    row = x.dtype
+    assert isinstance(row, ScalarType)
     scale = 2.0 ** (row.mantissa + 1)
     small = FUNCTIONS["abs"](x) < 2.0 ** (1 - row.bias)
     normal = where(small, x * scale, x)
@@ -238,7 +238,7 @@ def exponent_of(x: tensor) -> Any:
 
 
 @builtin
-def ilogb(arg0: Any) -> tensor:
+def ilogb(arg0: TensorLike) -> tensor:
     """The binary exponent as i32: least int of 0 and NaN, greatest of infinity."""
     x = floats(arg0, "ilogb")
     size = FUNCTIONS["abs"](x)
@@ -247,7 +247,7 @@ def ilogb(arg0: Any) -> tensor:
 
 
 @builtin
-def logb(arg0: Any) -> tensor:
+def logb(arg0: TensorLike) -> tensor:
     """The binary exponent as a float: -inf of 0, inf of infinity, NaN of NaN."""
     x = floats(arg0, "logb")
     size = FUNCTIONS["abs"](x)
@@ -256,14 +256,14 @@ def logb(arg0: Any) -> tensor:
     return where(x != x, x, endless)
 
 
-def _two_to(exponent: tensor, row: Any) -> tensor:
+def _two_to(exponent: tensor, row: ScalarType) -> tensor:
     """2**exponent for normal exponents."""
     word = _UNSIGNED[row.bits]
     return cast(cast(exponent + row.bias, word) << row.mantissa, row, bitcast=True)
 
 
 @builtin
-def ldexp(arg0: Any, arg1: Any) -> tensor:
+def ldexp(arg0: TensorLike, arg1: TensorLike) -> tensor:
     """x * 2**n, rounded once; n an int."""
     x = floats(arg0, "ldexp")
     if x.dtype.bits < 64:
@@ -282,6 +282,6 @@ def _ldexp_double(x: tensor, n: tensor) -> tensor:
 
 
 @builtin
-def scalbn(arg0: Any, arg1: Any) -> tensor:
+def scalbn(arg0: TensorLike, arg1: TensorLike) -> tensor:
     """x * 2**n: `ldexp`."""
     return ldexp(arg0, arg1)

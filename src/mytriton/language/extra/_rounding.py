@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from ...elementary.neighbours import rounded
 from ...errors import CompileTypeError
@@ -20,7 +19,7 @@ from ...ir.types import F32, F64, I32, I64, U32, U64, ScalarType
 from ..constexpr import builtin
 from ..creation import cast, full
 from ..math import FUNCTIONS, function_of, where
-from ..tensor import tensor
+from ..tensor import TensorLike, tensor
 from ._bits import applied, bits_of, floats, together
 from ._composites import ROW_FUNCTIONS
 
@@ -44,7 +43,7 @@ def _overflow(mode: str, nearest: tensor, row: ScalarType) -> tensor:
     return where(nearest > 0, positive, negative)
 
 
-_NEAREST: dict[str, Callable[..., Any]] = {
+_NEAREST: dict[str, Callable[..., tensor]] = {
     "add": lambda x, y: x + y,
     "sub": lambda x, y: x - y,
     "mul": lambda x, y: x * y,
@@ -62,11 +61,11 @@ def _directed(name: str, mode: str) -> Callable[..., tensor]:
     arity = row.arity
 
     @builtin
-    def function(*args: Any) -> tensor:
+    def function(*args: TensorLike) -> tensor:
         if len(args) != arity:
             raise CompileTypeError(f"{name}_{mode} takes {arity} arguments, got {len(args)}")
         values = together(*args, name=name)
-        element: Any = values[0].dtype
+        element = values[0].dtype
         if element not in (F32, F64):
             raise CompileTypeError(f"{name}_{mode}: f32 or f64 needed, got {element.name}")
         result: tensor = compute(*values)
@@ -84,7 +83,7 @@ DIRECTED: dict[str, Callable[..., tensor]] = {
 
 
 @builtin
-def _inverse_root(arg0: Any) -> tensor:
+def _inverse_root(arg0: TensorLike) -> tensor:
     """1 / sqrt(x), rounded to nearest even."""
     x = floats(arg0, "rsqrt_rn")
     return cast(1.0 / FUNCTIONS["sqrt"](cast(x, F64)), x.dtype)
@@ -94,7 +93,7 @@ DIRECTED["rsqrt_rn"] = _inverse_root
 
 
 @builtin
-def rcp64h(arg0: Any) -> tensor:
+def rcp64h(arg0: TensorLike) -> tensor:
     """About 1 / x of a double: the high half of its bits, the low half zero."""
     value = 1.0 / cast(arg0, F64)
     return cast(bits_of(value) & 0xFFFFFFFF00000000, F64, bitcast=True)
@@ -102,17 +101,18 @@ def rcp64h(arg0: Any) -> tensor:
 
 # -- conversions
 
+Convert = Callable[[TensorLike], tensor]
 _INTS = {"int": I32, "uint": U32, "ll": I64, "ull": U64}
 _FLOATS = {"float": F32, "double": F64}
 _WHOLE = {"rn": "rint", "rd": "floor", "ru": "ceil", "rz": "trunc"}
 
 
-def _to_int(source: ScalarType, target: ScalarType, mode: str) -> Callable[[Any], tensor]:
+def _to_int(source: ScalarType, target: ScalarType, mode: str) -> Convert:
     return lambda x: cast(ROW_FUNCTIONS[_WHOLE[mode]](cast(x, source)), target)
 
 
-def _to_float(source: ScalarType, target: ScalarType, mode: str) -> Callable[[Any], tensor]:
-    def convert(x: Any) -> tensor:
+def _to_float(source: ScalarType, target: ScalarType, mode: str) -> Convert:
+    def convert(x: TensorLike) -> tensor:
         value = cast(x, source)
         nearest = cast(value, target)
         back = cast(nearest, source)
@@ -123,8 +123,8 @@ def _to_float(source: ScalarType, target: ScalarType, mode: str) -> Callable[[An
     return convert
 
 
-def _narrow(source: ScalarType, target: ScalarType, mode: str) -> Callable[[Any], tensor]:
-    def convert(x: Any) -> tensor:
+def _narrow(source: ScalarType, target: ScalarType, mode: str) -> Convert:
+    def convert(x: TensorLike) -> tensor:
         value = cast(x, source)
         nearest = cast(value, target)
         result = _stepped(mode, nearest, value - cast(nearest, source))
@@ -134,9 +134,9 @@ def _narrow(source: ScalarType, target: ScalarType, mode: str) -> Callable[[Any]
     return convert
 
 
-def _named(name: str, mode: str, convert: Callable[[Any], tensor]) -> Callable[..., tensor]:
+def _named(name: str, mode: str, convert: Convert) -> Callable[..., tensor]:
     @builtin
-    def function(arg0: Any) -> tensor:
+    def function(arg0: TensorLike) -> tensor:
         return convert(arg0)
 
     function.__name__ = f"{name}_{mode}"

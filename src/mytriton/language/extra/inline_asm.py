@@ -26,7 +26,7 @@ from ..tensor import tensor, to_tensor
 
 __all__ = ["inline_asm_elementwise"]
 
-Registers = dict[str, Any]
+Registers = dict[str, tensor]
 _UNSIGNED = {8: BY_TRITON_NAME["uint8"], 16: U16, 32: U32, 64: U64}
 _STATEMENT = re.compile(r"(?:@(!?)([\w$%]+)\s+)?([a-z][\w.:]*)\s*(.*)", re.S)
 
@@ -64,7 +64,7 @@ def inline_asm_elementwise(
 def _written(registers: Registers, name: str, asm: str) -> tensor:
     if name not in registers:
         raise CompileValueError(f"inline asm does not write {name}: {asm!r}")
-    return registers[name]  # type: ignore[no-any-return]
+    return registers[name]
 
 
 def _registers(element: Element, pack: int) -> int:

@@ -73,7 +73,7 @@ def joined(low: tensor, high: tensor) -> tensor:
     return packed if bits == 16 else cast(packed, U16)
 
 
-def _modified(suffixes: Sequence[str], value: Any) -> Any:
+def _modified(suffixes: Sequence[str], value: tensor) -> tensor:
     if "sat" in suffixes and value.dtype.kind == "f":
         return clamp(value, 0.0, 1.0)
     return maximum(value, 0) if "relu" in suffixes else value
@@ -143,7 +143,7 @@ def _convert_one(suffixes: Sequence[str], value: tensor, target: ScalarType) -> 
     if "satfinite" in suffixes:
         value = clamp(value, -target.max_finite, target.max_finite)
     toward_zero = "rz" in suffixes and value.dtype.bits > target.bits and target.kind == "f"
-    return _modified(suffixes, cast(value, target, "rtz" if toward_zero else None))  # type: ignore
+    return _modified(suffixes, cast(value, target, "rtz" if toward_zero else None))
 
 
 def _exponent(value: tensor, up: bool) -> tensor:
