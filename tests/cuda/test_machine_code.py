@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import mytriton as triton
+import mytriton.language as tl
 from benchmarks.cuda_static import ARCHITECTURES, CASES, text_of
 from mytriton.errors import CompileValueError
 from mytriton.targets.cuda import compile_nvrtc
@@ -31,3 +34,14 @@ def test_instructions(case, architecture):
     assert {name: counts[name] for name in WANTED[case.name]} == WANTED[case.name]
     assert not counts["LDL"] and not counts["STL"], "registers are spilled"
     assert 8 <= machine_code.resources(cubin).registers <= 255
+
+
+@triton.jit
+def fill(out, BLOCK: tl.constexpr):
+    tl.store(out + tl.arange(0, BLOCK), 1.0)
+
+
+def test_a_compiled_kernel_says_how_many_registers_it_takes():
+    out = np.zeros(64, np.float32)
+    assert 2 <= fill[(1,)](out, BLOCK=64).n_regs <= 32
+    assert fill[(1,)](out, BLOCK=64, target="cpu").n_regs == 0

@@ -186,7 +186,6 @@ def _cuda(compilation: Compilation) -> Any:
         compilation["ssa"],
         debug=asked.debug,
         num_warps=asked.num_warps,
-        num_stages=asked.num_stages,
     )
 
 

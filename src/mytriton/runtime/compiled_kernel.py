@@ -96,12 +96,20 @@ class CompiledKernel:
 
     __slots__ = ("compilation", "grid", "target")
 
-    n_regs = 0
     n_spills = 0
     n_max_threads = 1024
 
     def __init__(self, compilation: Compilation, target: str | None, grid: Grid | None) -> None:
         self.compilation, self.target, self.grid = compilation, target, grid
+
+    @property
+    def n_regs(self) -> int:
+        """The registers a thread takes, as NVRTC compiles for the options' architecture."""
+        if self.target not in (None, "cuda"):
+            return 0
+        from ..targets.cuda.launch.machine_code import resources
+
+        return resources(self.compilation["cubin"]).registers
 
     # -- the three results
 

@@ -212,13 +212,12 @@ def compile_options(
     target: str | None,
     fixed: frozenset[str] = frozenset(),
 ) -> CompileOptions:
-    """What the options ask of code generation. `num_warps` and `num_stages` matter to CUDA only:
-    launches elsewhere share their compilations whatever they are."""
+    """What the options ask of code generation. `num_warps` matters to CUDA only: launches
+    elsewhere share their compilations whatever it is."""
     checks = bool(options.get("debug", debug))
     if target not in (None, "cuda", "cudasim"):
         return CompileOptions(checks)
-    stages = options.get("num_stages")
-    return CompileOptions(checks, options.get("num_warps"), 3 if stages is None else stages, fixed)
+    return CompileOptions(checks, options.get("num_warps"), fixed)
 
 
 def options_table() -> str:

@@ -26,7 +26,7 @@ class CompileOptions:
 
     debug: CUDA code checks device asserts; the other targets always do. num_warps: the tiled CUDA
     lowering with so many warps a program; None: one thread a lane where that rule is defined, else
-    4 warps. num_stages: how many turns ahead a loop's loads may begin. fixed: the parameters whose
+    4 warps. fixed: the parameters whose
     arguments' divisibility is not looked at (`do_not_specialize`). arch: the GPU architecture that
     PTX and machine code are made for where no device says. overlap: pointer arguments may share
     memory; without it a target may take distinct ones to be apart.
@@ -34,7 +34,6 @@ class CompileOptions:
 
     debug: bool = False
     num_warps: int | None = None
-    num_stages: int = 3
     fixed: frozenset[str] = frozenset()
     arch: str = "sm_80"
     overlap: bool = True

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Options:
     """debug: device asserts stop the launch. comments: each op stands under its SSA line.
-    lineinfo: `#line` of the Python kernel. overlap: arguments may share memory. wraps: numbers
-    of elements may leave 32 bits. num_warps: the
-    tiled lowering with so many warps; None for the lane rule where it is defined, else 4 warps.
-    num_stages: how many loop turns ahead loads are begun. aligned, ones: the parameters whose
-    pointer or int is a multiple of 16, and those that are 1. maxnreg: the most registers a thread
-    may take.
+    lineinfo: `#line` of the Python kernel. overlap: arguments may share memory. wraps: numbers of
+    elements may leave 32 bits. num_warps: the tiled lowering with so many warps; None for the lane
+    rule where it is defined, else 4 warps. aligned, ones: the parameters whose pointer or int is a
+    multiple of 16, and those that are 1.
     """
 
     debug: bool = False
@@ -22,7 +20,5 @@ class Options:
     overlap: bool = False
     wraps: bool = False
     num_warps: int | None = None
-    num_stages: int = 3
     aligned: frozenset[str] = frozenset()
     ones: frozenset[str] = frozenset()
-    maxnreg: int | None = None
