@@ -50,6 +50,15 @@ class Pointer:
 
 
 Form = Reg | Run | Pointer
+
+
+def is_vector(form: Form) -> bool:
+    """Whether a form holds vectors, so that it belongs to versions of one width."""
+    if isinstance(form, Pointer):
+        return is_vector(form.base) or (form.offset is not None and is_vector(form.offset))
+    return isinstance(form, Reg) and bool(form.lanes)
+
+
 ZERO = const("i64", 0)
 ONE = const("i64", 1)
 TRUE = const("i1", True)
@@ -202,10 +211,10 @@ class Nest:
 
     def remember(self, key: Any, form: Form) -> None:
         """Keeps a form: for all versions if it depends on neither the lane loop nor this one's
-        assumptions.
+        assumptions, nor on its width.
         """
         fixed = not isinstance(form, Run) and self.level_of(form) < self.lane_level
-        shared = fixed and not self.version.assumes
+        shared = fixed and not self.version.assumes and not is_vector(form)
         (self.outer if shared else self.inner)[key] = form
 
     def explain(self, op: Op, form: Form, marks: Sequence[int]) -> None:
