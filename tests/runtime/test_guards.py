@@ -551,3 +551,27 @@ def test_a_plain_function_kept_in_a_cell_is_looked_at() -> None:
     holder.value = 3.0
     assert value(kernel) == 6
     assert inspect.isfunction(helper)
+
+
+def test_objects_in_a_long_chain_are_watched() -> None:
+    class Link:
+        def __init__(self, rest: Any, value: int) -> None:
+            self.rest, self.value = rest, value
+
+    last = chain = Link(None, 0)
+    for value in range(5000):
+        chain = Link(chain, value)
+
+    @triton.jit
+    def kernel(out):
+        tl.store(out, chain.rest.value)
+
+    out = np.zeros(1, np.int32)
+    kernel[(1,)](out, target="interpret")
+    assert out[0] == 4998
+    chain.rest.value = 7
+    kernel[(1,)](out, target="interpret")
+    assert out[0] == 7
+    last.value = 1
+    kernel[(1,)](out, target="interpret")
+    assert out[0] == 7

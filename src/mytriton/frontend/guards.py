@@ -187,6 +187,8 @@ class Collector:
         self.functions: dict[int, FunctionType] = {}
         self.homes: set[str] = set()
         self.seen: dict[int, Any] = {}
+        self.waiting: list[tuple[Any, str]] = []
+        self.visiting = False
 
     def guards(self) -> Guards:
         every = self.found.values()
@@ -244,10 +246,22 @@ class Collector:
     # -- values
 
     def visit(self, value: Any, path: str) -> None:
-        """Guards what can be reached from a value."""
+        """Guards what can be reached from a value, in turn: the objects may form long chains."""
         if type(value) in _SIMPLE or value is MISSING or id(value) in self.seen:
             return
         self.seen[id(value)] = value
+        self.waiting.append((value, path))
+        if self.visiting:
+            return
+        self.visiting = True
+        try:
+            while self.waiting:
+                self.reach(*self.waiting.pop())
+        finally:
+            self.visiting = False
+
+    def reach(self, value: Any, path: str) -> None:
+        """Guards what is reached from a value in one step."""
         match value:
             case ModuleType():
                 self.module(value, path)
