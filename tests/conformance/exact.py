@@ -1,7 +1,7 @@
 """The exact value of every row that is allowed an error, by mpmath.
 
 One idea: an entry gets finite mpf operands and returns an mpf; what is not real or not finite
-(poles, outside the domain) raises or is skipped, being covered by the comparison of machines.
+(poles, outside the domain) raises or is skipped, being covered by the comparison of backends.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mpmath import mp
 def moderate(x: Any) -> Any:
     """x itself. Raises ValueError where mpmath would take seconds."""
     if abs(x) > 2000:
-        raise ValueError(f"{x} is left to the comparison of machines")
+        raise ValueError(f"{x} is left to the comparison of backends")
     return x
 
 

@@ -32,9 +32,9 @@ from mytriton.ir.types import (
     ScalarType,
 )
 from mytriton.targets.cuda.sim.build import build
+from tests.conformance.backends import EXPORT
 from tests.conformance.distance import ulps
 from tests.conformance.inputs import corners, generator, operands
-from tests.conformance.machines import EXPORT
 from tools.elementary import as_c
 
 SMALL = [row for row in SCALARS if row.kind == "f" and row.bits < 32]

@@ -11,10 +11,10 @@ from mpmath import mp, mpf
 from mytriton.ir.numeric import Array
 from mytriton.ir.ops import Row
 from mytriton.ir.types import F32, F64, ScalarType
+from tests.conformance.backends import BACKENDS, ROWS, element_of, uses_formula
 from tests.conformance.distance import Wide, ulps
 from tests.conformance.exact import EXACT
 from tests.conformance.inputs import generator, operands
-from tests.conformance.machines import MACHINES, ROWS, element_of, uses_formula
 
 INEXACT = [row for row in ROWS if element_of(row).ulp]
 CASES = [
@@ -61,15 +61,15 @@ def test_the_bound_holds(row: Row, element: ScalarType) -> None:
     arrays = samples(row, element)
     places, want = exact(row, arrays)
     assert len(places) >= 10
-    machines = ["numpy", "formula"] if uses_formula(element_of(row), element) else ["numpy"]
-    for machine in machines:
-        got = MACHINES[machine](row, element, arrays)[places]
+    backends = ["numpy", "formula"] if uses_formula(element_of(row), element) else ["numpy"]
+    for backend in backends:
+        got = BACKENDS[backend](row, element, arrays)[places]
         distance = ulps(element, got, want)
         with np.errstate(invalid="ignore"):
             distance[np.abs(got - want) <= element_of(row).absolute] = 0.0
         worst = int(np.argmax(distance))
         given = [array[places[worst]] for array in arrays]
-        message = f"{machine}: {row.name}{given} = {got[worst]}, exactly {want[worst]}"
+        message = f"{backend}: {row.name}{given} = {got[worst]}, exactly {want[worst]}"
         assert distance[worst] <= element_of(row).ulp, message
 
 

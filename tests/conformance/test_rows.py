@@ -1,4 +1,4 @@
-"""Every element-wise row on every type of its kinds means the same on every machine.
+"""Every element-wise row on every type of its kinds means the same on every backend.
 
 The cases come from the op table: a new row is covered without a new line here.
 """
@@ -15,10 +15,8 @@ from mytriton.ir.nodes import Const, Op, Param
 from mytriton.ir.ops import Row
 from mytriton.ir.types import ScalarType, compute_type
 from mytriton.ir.types import element_of as element_of_type
-from tests.conformance.distance import ulps
-from tests.conformance.inputs import operands
-from tests.conformance.machines import (
-    MACHINES,
+from tests.conformance.backends import (
+    BACKENDS,
     ROWS,
     by_numpy,
     element_of,
@@ -26,6 +24,8 @@ from tests.conformance.machines import (
     types_of,
     uses_formula,
 )
+from tests.conformance.distance import ulps
+from tests.conformance.inputs import operands
 
 CASES = [
     pytest.param(row, element, id=f"{row.name}-{element.ir}")
@@ -44,26 +44,26 @@ def allowance(row: Row, result: ScalarType) -> float:
 
 @pytest.mark.parametrize(("row", "element"), CASES)
 def test_a_row_means_the_same(row: Row, element: ScalarType) -> None:
-    machines = ["c", "cpu"]
+    backends = ["c", "cpu"]
     if uses_formula(element_of(row), element):
         # A formula of 8-bit floats is that of 16-bit ones, rounded again: not worth compiling.
-        machines = ["c", "formula"] if element.bits == 8 else ["c", "cpu", "formula"]
-    for machine in machines:
-        compare(row, element, machine)
+        backends = ["c", "formula"] if element.bits == 8 else ["c", "cpu", "formula"]
+    for backend in backends:
+        compare(row, element, backend)
 
 
-def compare(row: Row, element: ScalarType, machine: str) -> None:
+def compare(row: Row, element: ScalarType, backend: str) -> None:
     arrays = operands(element, element_of(row).arity)
     result = result_type(element_of(row), element)
     want = by_numpy(row, element, arrays)
-    got = MACHINES[machine](row, element, arrays)
+    got = BACKENDS[backend](row, element, arrays)
     distance = ulps(result, got, want)
     with np.errstate(invalid="ignore"):
         if element_of(row).absolute:
             distance[np.abs(got - want) <= 2 * element_of(row).absolute] = 0.0
     worst = int(np.argmax(distance))
     given = [array[worst] for array in arrays]
-    message = f"{machine}: {row.name}{given} = {got[worst]}, meaning {want[worst]}"
+    message = f"{backend}: {row.name}{given} = {got[worst]}, meaning {want[worst]}"
     assert distance[worst] <= allowance(row, result), message
 
 

@@ -1,7 +1,7 @@
 """What can compute a row, each as a function from arrays to an array.
 
-One idea: a machine is given the row, the element type and held arrays, and answers in the result's
-held dtype; so a test is a loop over rows, types and pairs of machines.
+A backend is given the row, the element type and held arrays, and answers in the result's
+held dtype; so a test is a loop over rows, types and pairs of backends.
 
     numpy      the row's meaning, as folding and the interpreter use it
     c          the row's C template, compiled for this host, all rows in one object
@@ -92,7 +92,7 @@ def _all_by_cpu(element: ScalarType, arity: int) -> dict[str, Array]:
     return dict(zip(names, cpu.run(names, element, results, operands(element, arity))))
 
 
-MACHINES = {"numpy": by_numpy, "c": by_c, "formula": by_formula, "cpu": by_cpu}
+BACKENDS = {"numpy": by_numpy, "c": by_c, "formula": by_formula, "cpu": by_cpu}
 
 
 EXPORT = 'extern "C" __attribute__((visibility("default")))'
