@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+import mytriton.language as tl
 from mytriton.errors import CompileError, CompileValueError
 from mytriton.ir.types import F32, PointerType
 from mytriton.targets.cuda import generate, launch
@@ -27,7 +28,7 @@ class Device:
 
     def __init__(self, number: int = 0) -> None:
         self.id = number
-        self.attributes = {"MaxThreadsPerBlock": 512}
+        self.attributes = {"MaxThreadsPerBlock": 512, "MaxSharedMemoryPerBlockOptin": 100_000}
 
     def __enter__(self):
         Device.entered.append(self.id)
@@ -46,8 +47,9 @@ def cupy(monkeypatch):
         def __init__(self, code, name, options=()):
             module.made.append((code, name, options))
 
-        def __call__(self, grid, block, args):
+        def __call__(self, grid, block, args, shared_mem=0):
             module.launched.append((grid, block, args))
+            module.shared = shared_mem, getattr(self, "max_dynamic_shared_size_bytes", 0)
 
     module.RawKernel = RawKernel
     module.cuda = types.SimpleNamespace(Device=Device)
@@ -70,6 +72,26 @@ def test_text_name_options_dimensions_and_arguments(cupy):
     assert (grid, block) == ((4, 1, 1), (256,))
     assert [int(a) for a in args] == [0x1000, 0x2000, 0x3000, 1000]
     assert [a.dtype for a in args] == [np.uint64] * 3 + [np.int32]
+
+
+def squared(x, out, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    at = i[:, None] * BLOCK + i[None, :]
+    block = tl.load(x + at)
+    tl.store(out + at, tl.dot(block, block))
+
+
+@pytest.mark.parametrize(("extent", "fits"), [(64, True), (96, True), (128, False)])
+def test_shared_memory_above_48_kib_is_asked_for(cupy, extent, fits):
+    source = generate(traced(squared, x="*f32", out="*f32", BLOCK=extent))
+    given = [buffer(0x1000), buffer(0x2000)]
+    if not fits:
+        with pytest.raises(CompileError, match=r"needs \d+ bytes .* this device allows 100000"):
+            launch(source, (1, 1, 1), given)
+        return
+    launch(source, (1, 1, 1), given)
+    wanted = source.shared_bytes
+    assert cupy.shared == (wanted, wanted) and (wanted > 49152) == (extent > 64)
 
 
 def test_numbers_have_the_bytes_of_their_parameter(cupy):

@@ -36,7 +36,12 @@ def launch(source: CudaSource, grid: tuple[int, int, int], arguments: Sequence[A
     with placed(cupy, arguments):
         check_limits(cupy, source, grid)
         packed = tuple(p.pack(a)[0] for a, p in zip(arguments, source.parameters, strict=True))
-        kernel(cupy, source)(grid, (source.threads_per_block,), packed)
+        loaded, threads = kernel(cupy, source), (source.threads_per_block,)
+        if source.shared_bytes:
+            loaded.max_dynamic_shared_size_bytes = source.shared_bytes
+            loaded(grid, threads, packed, shared_mem=source.shared_bytes)
+        else:
+            loaded(grid, threads, packed)
 
 
 def load_cupy() -> Any:
@@ -78,6 +83,17 @@ def check_limits(cupy: Any, source: CudaSource, grid: tuple[int, int, int]) -> N
             f"{most}; use a smaller block, or num_warps= for the tiled lowering",
             where=(),
         )
+    if source.shared_bytes:
+        most = cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
+        if source.shared_bytes > most:
+            raise OutOfResources(
+                source.shared_bytes,
+                most,
+                "shared memory",
+                f"{source.name} needs {source.shared_bytes} bytes of shared memory, this device "
+                f"allows {most}; use smaller blocks",
+                where=(),
+            )
     for axis, (extent, limit) in enumerate(zip(grid, GRID_LIMITS)):
         if extent > limit:
             above = f"extent {extent} of axis {axis} is above CUDA's {limit}"
