@@ -133,7 +133,9 @@ def test_a_kernel_that_is_no_longer_used_is_freed() -> None:
 
     kept = make()
     gc.collect()
-    assert [ref() for ref in kept] == [None, None]
+    held = [ref() for ref in kept]
+    holders = [repr(each)[:300] for one in held if one for each in gc.get_referrers(one)]
+    assert held == [None, None], holders
 
 
 def test_code_that_is_no_longer_used_is_freed(tmp_path: Path) -> None:
