@@ -66,9 +66,11 @@ def kernel(cupy: Any, source: CudaSource) -> Any:
 
 
 def forget(sources: Sequence[CudaSource]) -> None:
-    """Drops the loaded kernels of these sources."""
-    for source in sources:
-        _kernels.pop((source.text, source.name), None)
+    """Drops the loaded kernels of these sources, and of their texts for other arguments: all that
+    have their names."""
+    names = {source.name for source in sources}
+    for key in [key for key in _kernels if key[1] in names]:
+        del _kernels[key]
 
 
 def check_limits(cupy: Any, source: CudaSource, grid: tuple[int, int, int]) -> None:
