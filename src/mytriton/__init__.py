@@ -6,9 +6,6 @@ from typing import TYPE_CHECKING, Any
 from . import language
 from .errors import CompileError, KernelError, KernelFault, OutOfResources
 from .runtime.arrays import MockTensor, TensorWrapper, reinterpret
-from .runtime.autotune import Autotuner, autotune
-from .runtime.config import Config
-from .runtime.heuristics import Heuristics, heuristics
 from .runtime.host_functions import (
     aggregate,
     cdiv,
@@ -20,6 +17,9 @@ from .runtime.jit import JITFunction, KernelInterface, jit
 from .runtime.target import set_target, target
 
 if TYPE_CHECKING:
+    from .runtime.autotune import Autotuner, autotune
+    from .runtime.config import Config
+    from .runtime.heuristics import Heuristics, heuristics
     from .tools import testing
 
 __version__ = "0.1.0"
@@ -55,8 +55,22 @@ __all__ = [
 vars(language.standard)["jit"] = vars(language.random)["jit"] = jit
 
 
+_LATER = {
+    "Autotuner": "runtime.autotune",
+    "autotune": "runtime.autotune",
+    "Config": "runtime.config",
+    "Heuristics": "runtime.heuristics",
+    "heuristics": "runtime.heuristics",
+    "testing": "tools.testing",
+}
+"""Names that most programs do not use, by the module that is loaded for them."""
+
+
 def __getattr__(name: str) -> Any:
-    """`triton.testing`, which is loaded when it is first asked for."""
-    if name == "testing":
-        return import_module("mytriton.tools.testing")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Loads a name of `_LATER` when it is first asked for."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"{__name__}.{_LATER[name]}")
+    found = module if name == "testing" else getattr(module, name)
+    globals()[name] = found
+    return found

@@ -121,7 +121,6 @@ def tell(
         "signature": found.signature,
         "constants": found.constants,
         "num_warps": key[0].num_warps or 4,
-        "num_stages": key[0].num_stages,
         "specialization_data": _data(kernel.__name__, arguments, key[0], target),
     }
     return hook(

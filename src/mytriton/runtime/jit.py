@@ -26,17 +26,16 @@ from .arguments import NEEDS_FULL_KEY, MockTensor, converters, key_part_of
 from .binder import binder
 from .cache import specialize, type_key
 from .compiled_kernel import CompiledKernel
-from .device_caches import DeviceCaches
 from .hooks import HOOKS, LaunchMetadata, Specialized, tell
 from .launch import Meta
 from .options import LAUNCH_OPTIONS, check_options, compile_options, options_key
 from .parameters import parameters
 from .plan import Plan
 from .target import chosen_target, target_of
-from .tracebacks import kernel_frames
 
 if TYPE_CHECKING:
     from .compile import Compilation
+    from .device_caches import DeviceCaches
 
 
 class KernelInterface:
@@ -194,6 +193,8 @@ class JITFunction(KernelInterface):
     def device_caches(self) -> DeviceCaches:
         """What was compiled, by device and then by key: `kernel.device_caches[0][0]`. All devices
         of a process share their compilations here."""
+        from .device_caches import DeviceCaches
+
         return DeviceCaches(self)
 
     def _unsafe_update_src(self, new_src: str) -> None:
@@ -258,6 +259,8 @@ class JITFunction(KernelInterface):
                 return self._launch_with_hooks(plan, values, grid)
             return plan.launch(grid, values)
         except KernelFault as error:
+            from .tracebacks import kernel_frames
+
             cause = error.__cause__
             if cause is not None:
                 cause.__traceback__ = kernel_frames(cause.__traceback__)

@@ -1,7 +1,7 @@
 """What a kernel was compiled for, as text: to compile it again in another process.
 
 {"name": "add_kernel", "arguments": {"x": "*fp32", "n": "i32", "BLOCK": {"int": 64}},
- "options": {"debug": false, "num_warps": null, "num_stages": 3}, "target": "cpu"}
+ "options": {"debug": false, "num_warps": null}, "target": "cpu"}
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..frontend.signature import Constexpr
 from ..ir.types import PointerType, ScalarType, parse_type
 from ..targets import CompileOptions
 
-OPTIONS = ("debug", "num_warps", "num_stages")
+OPTIONS = ("debug", "num_warps")
 
 
 def to_text(
