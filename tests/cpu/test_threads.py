@@ -100,6 +100,7 @@ print("done")
 
 INTERRUPTED = """
 import os, signal, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent may have it ignored
 
 {kernel}
 

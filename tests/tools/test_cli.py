@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from mytriton.tools import cli
 from mytriton.tools.cli import main
+from mytriton.tools.doctor import Finding
 from mytriton.tools.signature import SignatureError, parse_signature
 
 ADD = "examples/vector_add.py::add_kernel"
@@ -93,3 +95,13 @@ def test_signatures_name_types_and_values() -> None:
     }  # fmt: skip
     with pytest.raises(SignatureError, match="cannot read"):
         parse_signature("x=")
+
+
+def test_doctor_shows_brackets_as_they_are(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [Finding("CuPy [gpu]", False, "pip install 'mytriton[cuda13]'")]
+    monkeypatch.setattr(cli, "report", lambda: found)
+    assert main(["doctor"]) == 0
+    shown = capsys.readouterr().out
+    assert "CuPy [gpu]" in shown and "mytriton[cuda13]" in shown

@@ -20,6 +20,7 @@ violated by the trace itself are an error, at the line that did it (`watch.py`).
 from __future__ import annotations
 
 import builtins
+import dis
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -211,11 +212,13 @@ class Collector:
         if id(function) in self.functions:
             return
         self.functions[id(function)] = function
-        names = {name for code in _codes(function.__code__) for name in code.co_names}
+        codes = list(_codes(function.__code__))
+        names = {name for code in codes for name in code.co_names}
         self.names |= names
         self.every |= not _EVERY_ATTRIBUTE.isdisjoint(names)
         space = function.__globals__
-        for name in sorted(names):
+        # Of the names that a code mentions only these are globals; the rest are attributes.
+        for name in sorted({name for code in codes for name in _globals_read(code)}):
             if name in space or hasattr(builtins, name):
                 self.entry(space, name, name)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
@@ -294,7 +297,7 @@ class Collector:
         if module is os and self.names & {"environ", "getenv"}:
             self.items(vars(os.environ)["_data"], f"{path}.environ")
         file = getattr(module, "__file__", None) or ""
-        if is_user_code(file):
+        if is_user_code(file) and module.__name__ not in sys.builtin_module_names:
             for name in sorted(self.names & vars(module).keys()):
                 space = vars(module)
                 if self.follows(file):
@@ -370,6 +373,13 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             yield from _codes(inner)
+
+
+def _globals_read(code: CodeType) -> Iterator[str]:
+    """The names that a code looks up among its globals."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield instruction.argval
 
 
 _OWN = ""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import CompileTypeError, CompileValueError, did_you_mean
 from ..ir.types import I32
-from ..targets import Grid
+from ..targets import TARGETS, Grid
 from ..targets.memory import Argument, Buffer, any_overlap
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def execute(compilation: Compilation, name: str, grid: Grid, given: Sequence[Arg
         return
     if name != "eager":  # its memory refuses the store itself, and nothing need be traced for it
         refuse_read_only(compilation, given)
-    overlap = name == "cpu" and stores_to_shared_memory(compilation, given)
+    overlap = TARGETS[name].asks_overlap and stores_to_shared_memory(compilation, given)
     compilation.executable(name, overlap).launch(grid, given)
 
 

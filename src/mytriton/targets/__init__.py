@@ -63,6 +63,7 @@ class Target:
     """One target: where its package is, the stage that it takes, and whose memory it reaches.
 
     takes_addresses: its executables take the address of an array, an int, for a `Buffer`.
+    asks_overlap: its code for arguments that share memory differs from that for others.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Target:
     package: str
     memory: Literal["host", "gpu"] = "host"
     takes_addresses: bool = False
+    asks_overlap: bool = False
 
     def compile(self, source: Any, options: CompileOptions) -> Executable:
         """The executable of a kernel. `source` is the stage the target takes.
@@ -91,6 +93,7 @@ TARGETS: dict[str, Target] = {
             "ssa",
             "cpu",
             takes_addresses=True,
+            asks_overlap=True,
         ),
         Target("interpret", "NumPy, a block at a time: what every op means", "ssa", "interpret"),
         Target(
@@ -99,8 +102,14 @@ TARGETS: dict[str, Target] = {
             "python",
             "interpret.eager",
         ),
-        Target("cudasim", "the CUDA text, thread by thread on the host", "cuda", "cuda.sim"),
-        Target("cuda", "the CUDA text on an NVIDIA GPU", "cuda", "cuda", "gpu"),
+        Target(
+            "cudasim",
+            "the CUDA text, thread by thread on the host",
+            "cuda",
+            "cuda.sim",
+            asks_overlap=True,
+        ),
+        Target("cuda", "the CUDA text on an NVIDIA GPU", "cuda", "cuda", "gpu", asks_overlap=True),
     )
 }
 """Every target by name."""

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 from rich.syntax import Syntax
 from rich.table import Table
 
@@ -121,6 +122,10 @@ def _show(options: argparse.Namespace) -> int:
 def _doctor(options: argparse.Namespace) -> int:
     table = Table("", "what", "detail", box=None)
     for finding in report():
-        table.add_row("[green]ok" if finding.works else "[yellow]no", finding.name, finding.detail)
+        table.add_row(
+            "[green]ok" if finding.works else "[yellow]no",
+            escape(finding.name),
+            escape(finding.detail),
+        )
     Console().print(table)
     return 0
