@@ -21,6 +21,7 @@ from ..spelling import local_type
 from .emitter import Emitter, Rule
 from .held import Address, Held
 from .linear import Register
+from .report import failure
 
 
 def declare(emitter: Emitter, params: Sequence[Param], initial: Sequence[Operand]) -> list[Held]:
@@ -76,6 +77,10 @@ def for_loop(emitter: Emitter, op: Op) -> None:
     (low, high, step, *initial), (region,) = op.operands, op.regions
     index, *params = region.params
     carried = declare(emitter, params, initial)
+    if not isinstance(step, Const):
+        stride = emitter.get(step, emitter.scalar).name
+        with emitter.printer.block(f"if ({stride} == 0)"):
+            emitter.put(failure(emitter, op, "range() with a step of 0"))
     with _turn(emitter, for_head(emitter, index, low, high, step)):
         if _is_counted(index, high, step):
             emitter.put(_nth(emitter, index, low, step))

@@ -26,9 +26,6 @@ def device_assert(emitter: Emitter, op: Op) -> None:
         return
     condition, mask = op.operands
     assert condition is not None
-    file, line, function = "?", 0, emitter.function.name
-    if op.where:
-        file, line, function = op.where[0].file, op.where[0].line, op.where[0].function
     message = f"device assertion failed: {op.attribute('message') or 'the condition is false'}"
     layout, shape = emitter.home(condition), shape_of(condition.ty)
     held = emitter.get(condition, layout)
@@ -36,7 +33,15 @@ def device_assert(emitter: Emitter, op: Op) -> None:
     with emitter.registers(layout) as r:
         tests = [*emitter.valid(shape, layout, r), *([] if masks is None else [masks.at(r)])]
         with emitter.printer.block(f"if ({' && '.join([*tests, f'!{held.at(r)}'])})"):
-            emitter.put(f"fail({quoted(message)}, {quoted(file)}, {line}, {quoted(function)});")
+            emitter.put(failure(emitter, op, message))
+
+
+def failure(emitter: Emitter, op: Op, message: str) -> str:
+    """The statement that says what is wrong at the op's line, and stops the launch."""
+    file, line, function = "?", 0, emitter.function.name
+    if op.where:
+        file, line, function = op.where[0].file, op.where[0].line, op.where[0].function
+    return f"fail({quoted(message)}, {quoted(file)}, {line}, {quoted(function)});"
 
 
 def device_print(emitter: Emitter, op: Op) -> None:
