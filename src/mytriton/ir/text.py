@@ -34,6 +34,8 @@ EXACT = 8
 """A number of at most this many characters is shown exactly."""
 RESERVED = frozenset(("none", "true", "false", "nan", "inf"))
 """Words of the text that a parameter's name must be told from."""
+OpLine = tuple[str, Op | None]
+"""A line, and the op that it is of."""
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
@@ -96,10 +98,14 @@ class SSAPrinter:
         if self.numbers is None:
             numbers = number(Function("", (), Region((), tuple(ops))))
             return SSAPrinter(numbers, self.show_where).print_ops(ops, depth)
+        return "\n".join(line for line, _ in self.lines(ops, depth))
+
+    def lines(self, ops: Sequence[Op], depth: int = 0) -> list[OpLine]:
+        """The lines of `print_ops`, each with the op that it is of; `numbers` must be given."""
         end = bool(ops) and ops[-1].name == "yield" and not ops[-1].operands
-        lines: list[str] = []
+        lines: list[OpLine] = []
         run(self._write(ops[:-1] if end else ops, depth, lines))
-        return "\n".join(lines)
+        return lines
 
     def operand(self, operand: Operand) -> str:
         if isinstance(operand, Const):
@@ -121,19 +127,20 @@ class SSAPrinter:
             text += f" {attributes_text(op.attrs)}"
         return f"{text} : {', '.join(map(repr, op.types))}" if op.types else text
 
-    def _write(self, ops: Sequence[Op], depth: int, lines: list[str]) -> Walk[None]:
+    def _write(self, ops: Sequence[Op], depth: int, lines: list[OpLine]) -> Walk[None]:
         """Adds the lines of the ops, `depth` steps to the right."""
         for op in ops:
             first = len(lines)
             indent = INDENT * min(depth, MAX_INDENT)
-            lines.append(indent + self.head(op))
+            lines.append((indent + self.head(op), op))
             for place, region in enumerate(op.regions):
                 separator = op.row.region_separator if place else ""
-                lines[-1] += f"{' ' * bool(separator)}{separator}{self._params(region)} {{"
+                head = f"{' ' * bool(separator)}{separator}{self._params(region)} {{"
+                lines[-1] = lines[-1][0] + head, op
                 yield self._write(region.ops, depth + 1, lines)
-                lines.append(indent + "}")
+                lines.append((indent + "}", op))
             if self.show_where and op.where:
-                lines[first] += f"  # {op.where[0]}"
+                lines[first] = f"{lines[first][0]}  # {op.where[0]}", op
 
     def _params(self, region: Region) -> str:
         inside = (
@@ -145,7 +152,12 @@ class SSAPrinter:
 
 def print_function(function: Function, show_where: bool = False) -> str:
     """The text of a function, which `parse` reads back."""
+    return "\n".join(line for line, _ in function_lines(function, show_where))
+
+
+def function_lines(function: Function, show_where: bool = False) -> list[OpLine]:
+    """The lines of a function's text, each with the op that it is of; None of the first and the
+    last."""
     params = ", ".join(f"{name_text(p.name)}: {p.ty}" for p in function.params)
-    body = SSAPrinter(number(function), show_where).print_ops(function.body.ops, depth=1)
-    head = f"kernel {name_text(function.name)}({params}) {{"
-    return "\n".join([head, body, "}"] if body else [head, "}"])
+    body = SSAPrinter(number(function), show_where).lines(function.body.ops, depth=1)
+    return [(f"kernel {name_text(function.name)}({params}) {{", None), *body, ("}", None)]

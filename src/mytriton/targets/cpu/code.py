@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from ...ir.nodes import Op
 from .types import full, literal, suffix
 
 
@@ -49,23 +50,40 @@ def const(type_: str, value: bool | int | float) -> Reg:
 
 
 class Code:
-    """Lines of basic blocks; `label` names the block that is open at the end."""
+    """Lines of basic blocks; `label` names the block that is open at the end, `ops` says for each
+    line the op that it is of.
+    """
 
     def __init__(self, label: str) -> None:
         self.lines: list[str] = []
+        self.ops: list[Op | None] = []
         self.label = label
 
     def add(self, line: str) -> None:
         self.lines.append("  " + line)
+        self.ops.append(None)
+
+    def claim(self, op: Op, start: int) -> None:
+        """Says that the lines from `start` on, but for those of another op, are of this one."""
+        for at in range(start, len(self.ops)):
+            if self.ops[at] is None:
+                self.ops[at] = op
+
+    def insert(self, at: int, line: str, op: Op) -> None:
+        """Puts a line of the op before another."""
+        self.lines.insert(at, line)
+        self.ops.insert(at, op)
 
     def start(self, label: str) -> None:
         """Opens a basic block; the one before must have been ended."""
         self.lines.append(f"{label}:")
+        self.ops.append(None)
         self.label = label
 
     def append(self, other: Code) -> None:
         """Puts another buffer, which starts where this one ends, behind this one."""
         self.lines += other.lines
+        self.ops += other.ops
         self.label = other.label
 
     def branch(self, label: str) -> None:

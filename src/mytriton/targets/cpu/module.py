@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ...errors import Where
 from ...ir.nodes import Const, Function, Op, number, walk
 from ...ir.text import SSAPrinter
 from .code import Code, Module, Names
@@ -31,6 +32,8 @@ class KernelText:
     """What a kernel is as text, and what its launch must know."""
 
     text: str
+    places: tuple[Where, ...]
+    """For each line of the text the kernel lines that it came from."""
     arena_bytes: int
     in_order: bool
     """The programs run one after the other, so that what they print is in order."""
@@ -42,9 +45,9 @@ class KernelText:
     """How long a program takes depends on what it is given."""
 
     def header(self) -> dict[str, Any]:
-        """All but the text, as JSON."""
+        """All but the text and where it is from, as JSON."""
         held = dict(vars(self))
-        del held["text"]
+        del held["text"], held["places"]
         return held
 
 
@@ -72,7 +75,11 @@ def kernel_text(function: Function, overlap: bool, host: Host) -> KernelText:
         "\n".join(program),
         run_text(params, waits(function), "llvm.x86.tilerelease" in module.declarations),
     ]
-    return described(function, emitter, "\n\n".join(part for part in parts if part) + "\n")
+    text = "\n\n".join(part for part in parts if part) + "\n"
+    before = text[: text.index(program[0])].count("\n") + 2
+    after = text.count("\n") - before - len(entry.lines)
+    places = [() if op is None else op.where for op in entry.ops]
+    return described(function, emitter, text, (*((),) * before, *places, *((),) * after))
 
 
 def nests_text(function: Function, overlap: bool, host: Host) -> str:
@@ -107,11 +114,14 @@ def emitted(function: Function, overlap: bool, host: Host) -> tuple[FunctionEmit
     return emitter, params
 
 
-def described(function: Function, emitter: FunctionEmitter, text: str) -> KernelText:
+def described(
+    function: Function, emitter: FunctionEmitter, text: str, places: tuple[Where, ...]
+) -> KernelText:
     """The text with what a launch must know of the function."""
     names = {op.name for op in walk(function.body)}
     return KernelText(
         text,
+        places,
         emitter.arena.size,
         in_order="print" in names,
         waits=waits(function),

@@ -217,14 +217,21 @@ class Nest:
         shared = fixed and not self.version.assumes and not is_vector(form)
         (self.outer if shared else self.inner)[key] = form
 
+    def claim(self, op: Op | None, marks: Sequence[int]) -> None:
+        """Says that what was added since is of the op; `marks`: how many lines each level had."""
+        for code, mark in zip(self.codes, marks):
+            if op is not None:
+                code.claim(op, mark)
+
     def explain(self, op: Op, form: Form, marks: Sequence[int]) -> None:
         """Puts the op's SSA line over the instructions that `form` took; `marks`: how many lines
         each level had before.
         """
+        self.claim(op, marks)
         level = self.level_of(form)
         lines = self.codes[level].lines if level < len(self.codes) else []
         if level < len(marks) and len(lines) > marks[level]:
-            lines.insert(marks[level], f"  ; {self.writer.line(op)}")
+            self.codes[level].insert(marks[level], f"  ; {self.writer.line(op)}", op)
 
     # -- instructions
 

@@ -112,14 +112,19 @@ class FunctionEmitter:
 
     def step(self, code: Code, step: Step, slots: Mapping[int, Home]) -> None:
         for op in step.scalars:
+            mark = len(code.lines)
             self.scalar(code, op)
+            code.claim(op, mark)
         if isinstance(step.body, LoopNest):
             self.nest(code, step.body, slots)
         elif step.body is not None:
             op = step.body.op
             opaque = self.writer.lowerings.get(op).opaque
             assert opaque is not None, op.name
+            mark = len(code.lines)
             opaque(self, code, op)
+            if not op.row.has_control_flow:
+                code.claim(op, mark)
             for value in op.results:
                 if shape_of(value.ty):
                     self.publish(value)
@@ -140,7 +145,10 @@ class FunctionEmitter:
         if roots:
             places = {value: self.place_of(value) for value in made}
             loops = replace(nest, roots=roots)
+            mark = len(code.lines)
             NestEmitter(self.writer, code, loops, places, targets).emit()
+            if roots[0].made_by is not None:  # what is left: the loops themselves
+                code.claim(roots[0].made_by, mark)
         for value in made:
             self.publish(value)
 

@@ -48,12 +48,14 @@ def make_roots(nest: Nest, roots: Sequence[Root], index: Index, sums: list[Sums]
     emissions = [emission_of(nest, root) for root in roots]
     ready = [way.prepare(nest, root, index) for way, root in zip(emissions, roots, strict=True)]
     for root, way, forms in zip(roots, emissions, ready, strict=True):
+        marks = [len(code.lines) for code in nest.codes]
         if root.op is not None:
             nest.codes[-1].add(f"; {nest.writer.line(root.op)}")
         if root.kind == "reduce":
             accumulate(nest, next(totals), forms)
         else:
             way.perform(nest, root, index, forms)
+        nest.claim(root.made_by, marks)
 
 
 def _values(nest: Nest, root: Root, index: Index) -> list[Any]:

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ...errors import Where
 from ...ir.nodes import Function
 from ...ir.numeric import Array, canonical, held_dtype
 from ...ir.types import PointerType, Type, element_of
@@ -55,6 +56,8 @@ class CudaSource:
     function: Function | None = field(default=None, compare=False, repr=False)
     options: Options = field(default=Options(), compare=False)
     """What it was printed from, so that it can be printed again for other arguments."""
+    places: tuple[Where, ...] = field(default=(), compare=False, repr=False)
+    """For each line of `kernel` the kernel lines that it came from."""
 
     @cached_property
     def prelude(self) -> tuple[str, ...]:

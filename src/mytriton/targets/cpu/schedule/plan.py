@@ -52,6 +52,12 @@ class Root:
     slot: int | None = None
     reason: str = ""
 
+    @property
+    def made_by(self) -> Op | None:
+        """The op that it does, or that made what it writes; None where that is a parameter's."""
+        value = self.values[0] if self.op is None and self.values else None
+        return value.op if isinstance(value, Value) else self.op
+
 
 @dataclass(frozen=True, eq=False)
 class LoopNest:

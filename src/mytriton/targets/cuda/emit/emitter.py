@@ -86,12 +86,14 @@ class Emitter:
     def source(self) -> CudaSource:
         """Prints the function."""
         self.body(self.function.body)
-        lines = self.printer.lines
+        lines, places = self.printer.lines, self.printer.places
         if not self.distribution.lane_rule:
-            lines = [*self.scratch.declaration(), "    int thread = threadIdx.x;", *lines]
+            own = [*self.scratch.declaration(), "    int thread = threadIdx.x;"]
+            lines, places = [*own, *lines], [*((),) * len(own), *places]
         signature = ", ".join(f"{p.c_type} {p.name}" for p in self.parameters)
         head = ['extern "C" __global__', f"void {self._bounds()}{self.name}({signature}) {{"]
         text = "\n".join([*head, *lines, "}"])
+        places = [where for where, line in zip(places, lines) for _ in range(line.count("\n") + 1)]
         return CudaSource(
             self.name,
             text,
@@ -101,6 +103,7 @@ class Emitter:
             not self.distribution.lane_rule,
             self.function,
             self.options,
+            ((), (), *places, ()),
         )
 
     def _bounds(self) -> str:
@@ -170,7 +173,7 @@ class Emitter:
         if home is not None:
             return self.converted(self._known(value, home), wanted, value)
         assert isinstance(value, Value), f"SSA value %{self.numbers.get(value)} is not defined"
-        with self.printer.headed(self.heading(value.op)):
+        with self.printer.headed(self.heading(value.op), value.op.where):
             return self.table.remake[value.op.name](self, value, wanted)
 
     def converted(
@@ -332,7 +335,7 @@ class Emitter:
         """Prints an op where it stands; nothing yet where it has no home."""
         self.where = op.where
         if op.name not in self.table.remake or op in self.distribution.ruled:
-            with self.printer.headed(self.heading(op)):
+            with self.printer.headed(self.heading(op), op.where):
                 self.table.rules[op.name](self, op)
             return
         for value in op.results:
@@ -341,7 +344,7 @@ class Emitter:
                 home = self.distribution.layout(shape_of(value.ty))
             if home is None:
                 continue
-            with self.printer.headed(self.heading(op)):
+            with self.printer.headed(self.heading(op), op.where):
                 self.define(value, self.table.remake[op.name](self, value, home), home)
 
     def heading(self, op: Op) -> tuple[str, ...]:

@@ -12,10 +12,15 @@ WIDTH = 96
 
 
 class Printer:
-    """Collects lines. A heading (a comment, a `#line`) is printed before the next line put."""
+    """Collects lines. A heading (a comment, a `#line`) is printed before the next line put.
+
+    places: for each line the kernel lines that it came from. where: those of the lines put next.
+    """
 
     def __init__(self) -> None:
         self.lines: list[str] = []
+        self.places: list[Where] = []
+        self.where: Where = ()
         self.depth = 1
         self.heading: tuple[str, ...] = ()
         self._place: tuple[str, int] = ("", 0)
@@ -23,21 +28,27 @@ class Printer:
     def put(self, line: str) -> None:
         """Adds a line at the current depth."""
         self.flush()
-        self.lines.append("    " * self.depth + line)
+        self._add("    " * self.depth + line)
+
+    def _add(self, line: str) -> None:
+        self.lines.append(line)
+        self.places.append(self.where)
 
     def flush(self) -> None:
         """Prints the heading that waits, if any."""
         waiting, self.heading = self.heading, ()
         for line in waiting:
-            self.lines.append(line if line.startswith("#") else "    " * self.depth + line)
+            self._add(line if line.startswith("#") else "    " * self.depth + line)
 
     @contextmanager
-    def headed(self, lines: tuple[str, ...]) -> Iterator[None]:
-        """What is put inside stands under these lines, which are printed even if nothing is."""
-        before, self.heading = self.heading, lines
+    def headed(self, lines: tuple[str, ...], where: Where = ()) -> Iterator[None]:
+        """What is put inside stands under these lines, which are printed even if nothing is, and
+        comes from these kernel lines."""
+        before, self.heading = (self.heading, self.where), lines
+        self.where = where
         yield
         self.flush()
-        self.heading = before
+        self.heading, self.where = before
 
     def place(self, where: Where) -> tuple[str, ...]:
         """The `#line` of a kernel line, where it differs from the one before."""
@@ -72,7 +83,7 @@ class Printer:
         single = len(inside) == 1 and not inside[0].lstrip().startswith(("#", "//"))
         text = f"{head} {inside[0].strip()}" if single else ""
         if single and len(text) + 4 * self.depth <= WIDTH:
-            del self.lines[start - 1 :]
+            del self.lines[start - 1 :], self.places[start - 1 :]
             self.put(text)
         else:
             self.put("}")
