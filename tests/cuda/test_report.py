@@ -51,17 +51,19 @@ def shown(x, BLOCK: tl.constexpr):
     tl.device_print("hex: ", lane.to(tl.int8) - 1, hex=True)
 
 
-def test_prints_show_blocks_by_lane_and_scalars_once(capfd):
+def test_prints_show_blocks_and_scalars_once(capsys):
     simulate(traced(shown, x="*f16", BLOCK=2), np.array([1.5], np.float16), grid=(1, 2, 1))
-    lines = capfd.readouterr().out.splitlines()
-    assert [line for line in lines if "(0, 1, 0)" in line] == [
-        "pid (0, 1, 0) idx (0) lane 50%: 0",
-        "pid (0, 1, 0) half: 1.500000",
-        "pid (0, 1, 0) idx (0) hex: 0xff",
-        "pid (0, 1, 0) idx (1) lane 50%: 1",
-        "pid (0, 1, 0) idx (1) hex: 0x00",
+    assert capsys.readouterr().out.splitlines() == [
+        f"pid (0, {pid}, 0) {text}"
+        for pid in range(2)
+        for text in ("lane 50%: [0 1]", "half: 1.5", "hex: [0xff 0x00]")
     ]
-    assert len(lines) == 10
+
+
+def test_the_cuda_text_prints_an_element_a_line():
+    text = generate(traced(shown, x="*f16", BLOCK=2)).text
+    assert 'printf("pid (%u, %u, %u) idx (%u) lane 50%%: %d\\n"' in text
+    assert 'printf("pid (%u, %u, %u) half: %f\\n"' in text
 
 
 def test_assumptions_reach_nvrtc(nvrtc):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,19 +37,76 @@ def eager(
     run_eager(function, bound, grid)
 
 
-def test_a_print_shows_type_and_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_print_shows_the_program_and_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     def kernel(x: Any) -> None:
         pid = tl.program_id(0)
         print(tl.arange(0, 4) + pid)
+        print("twice", tl.load(x) * 2, "is", sep="|", end="!\n")
         print(f"{tl.load(x) * 2} of {x.dtype}")
+        print(pid.to(tl.int8) - 1, hex=True)
 
     eager(kernel, np.array([1.25], np.float32), grid=(2, 1, 1))
     assert capsys.readouterr().out.splitlines() == [
-        "vector<4 x i32> [0 1 2 3]",
-        "f32 2.5 of ptr<f32>",
-        "vector<4 x i32> [1 2 3 4]",
-        "f32 2.5 of ptr<f32>",
+        "pid (0, 0, 0) [0 1 2 3]",
+        "pid (0, 0, 0) twice|2.5|is!",
+        "pid (0, 0, 0) f32 2.5 of ptr<f32>",
+        "pid (0, 0, 0) 0xff",
+        "pid (1, 0, 0) [1 2 3 4]",
+        "pid (1, 0, 0) twice|2.5|is!",
+        "pid (1, 0, 0) f32 2.5 of ptr<f32>",
+        "pid (1, 0, 0) 0x00",
     ]
+
+
+def test_a_block_is_an_array_for_numpy() -> None:
+    def kernel(x: Any, out: Any) -> None:
+        value = tl.load(x + tl.arange(0, 4))
+        seen.append((value.numpy(), np.asarray(value), np.asarray(value, np.float64)))
+        value.numpy()[:] = 7  # a copy
+        tl.store(out + tl.arange(0, 4), value * 2)
+
+    seen: list[Any] = []
+    x, out = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
+    eager(kernel, x, out)
+    for array, dtype in zip(seen[0], (np.float32, np.float32, np.float64)):
+        assert array.dtype == dtype and array.tolist() == [0, 1, 2, 3]
+    assert out.tolist() == [0, 2, 4, 6]
+
+
+STOPS = """
+import numpy as np, mytriton as triton, mytriton.language as tl
+
+@triton.jit
+def kernel(x, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    value = tl.load(x + offsets) + 1
+    breakpoint()
+    tl.store(x + offsets, value)
+
+x = np.arange(4, dtype=np.float32)
+kernel[(2,)](x, BLOCK=4, target="eager")
+print("after", x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("commands", "status", "shown"),
+    [
+        ("p value.numpy().sum()\nc\nc\n", 0, ["10.0", "after [2. 3. 4. 5.]"]),
+        ("p value\nq\n", 1, ["vector<4 x f32> [1. 2. 3. 4.]"]),
+    ],
+)
+def test_the_first_stop_has_values_and_quitting_quits(
+    tmp_path: Path, commands: str, status: int, shown: list[str]
+) -> None:
+    script = tmp_path / "stops.py"
+    script.write_text(STOPS)
+    done = subprocess.run(
+        [sys.executable, str(script)], input=commands, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == status
+    assert all(text in done.stdout for text in shown), done.stdout
+    assert "Traceback" not in done.stderr, done.stderr
 
 
 def test_plain_python_follows_the_numbers() -> None:

@@ -179,3 +179,12 @@ def test_a_kernel_that_is_gone_leaves_nothing() -> None:
     references = [one for _ in range(3) for one in made()]
     gc.collect()
     assert [one() for one in references] == [None] * len(references)
+
+
+def test_the_repr_says_whether_it_ran() -> None:
+    assert repr(added()[0]) == "<add_kernel ran on cpu, grid (1, 1, 1)>"
+    assert "compiled for CUDA; not run: " in repr(added(None)[0])
+    assert 'target="cpu"' in repr(added(None)[0])
+    x = np.zeros(8, np.float32)
+    warm = add_kernel.warmup(x, x, x, 8, BLOCK=8, target="cpu")
+    assert repr(warm) == "<add_kernel compiled; not run: launch it over a grid>"

@@ -81,14 +81,16 @@ def _len(value: Any) -> Any:
 
 
 def _print(*args: Any, sep: str = " ", hex: bool = False, **kwargs: Any) -> None:
-    """Shows the values once a program, when the kernel runs; ints in base 16 with hex. A number
-    that is known is part of the text.
-
-    The interpreter's eager driver calls Python's print, which knows no hex.
+    """Shows the values once a program, when the kernel runs, after the program's index; ints in
+    base 16 with hex. A number that is known is part of the text. With `file` it is Python's print.
     """
     builder = current()
-    if kwargs.get("file") is not None or builder.eager:
+    if kwargs.get("file") is not None:
         builtins.print(*args, sep=sep, **kwargs)
+        return
+    if builder.eager:
+        shown = sep.join(_shown(value, hex) for value in map(unwrap, args))
+        builtins.print(f"pid {builder.program_id} {shown}", **kwargs)
         return
     texts: list[str] = []
     values: list[Any] = []
@@ -102,6 +104,12 @@ def _print(*args: Any, sep: str = " ", hex: bool = False, **kwargs: Any) -> None
             texts.append(builtins.str(value))
     prefix = "".join(text + sep for text in texts) if values else sep.join(texts)
     _emit_print(values, prefix, hex)
+
+
+def _shown(value: Any, hex: bool) -> str:
+    """A value of a program that runs eagerly, as the op `print` shows it."""
+    known = isinstance(value, tensor) and (hex or not isinstance(value.handle, Const))
+    return current().value_text(value.handle, hex) if known else builtins.str(value)
 
 
 def _emit_print(values: list[Any], prefix: str, hex: bool) -> None:

@@ -6,6 +6,7 @@ so its ops become part of the caller's. Read by `trace.py`, the runtime and the 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
@@ -66,10 +67,18 @@ def run(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
     except (AssertionError, KeyboardInterrupt):
         raise
     except Exception as error:
+        if is_debugger_quit(error):
+            raise
         made = _as_compile_error(error)
         raise made from (None if isinstance(error, EXPLAINED) and made is not error else error)
     finally:
         _inlining.reset(entered)
+
+
+def is_debugger_quit(error: Exception) -> bool:
+    """Whether the user has left a debugger by `quit`."""
+    bdb = sys.modules.get("bdb")  # not loaded unless there is a debugger
+    return bdb is not None and isinstance(error, bdb.BdbQuit)
 
 
 def inline(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -47,6 +47,13 @@ class Builder:
     eager = False
     """Whether values are known at once (the interpreter's eager driver) rather than when the kernel
     runs."""
+    program_id: tuple[int, int, int] | None = None
+    """The program that runs, where values are known at once."""
+
+    def value_text(self, operand: Operand, hexadecimal: bool = False) -> str:
+        """The operand as a print in a kernel shows it: its type, where its value is not known."""
+        assert operand is not None
+        return str(operand.ty)
 
     def __init__(self, where: Where | None = None) -> None:
         self.where = where

@@ -131,9 +131,12 @@ def device_assert(cond: TensorLike, msg: ConstStr = "", mask: TensorLike | None 
 
 @builtin
 def device_print(prefix: ConstStr, *args: TensorLike, hex: ConstBool = False) -> None:
-    """Shows blocks and scalars once a program, after the prefix; ints in base 16 with hex."""
+    """Shows blocks and scalars once a program, as `pid (0, 0, 0) prefix: value`; ints in base 16
+    with hex. A prefix that ends in no colon gets one."""
     if not isinstance(prefix, str):
         raise CompileTypeError(f"device_print: the prefix must be a string, got {prefix!r}")
+    if prefix.strip() and args:
+        prefix = f"{prefix.rstrip().removesuffix(':')}: "
     values = [operand(given(value)) for value in args]
     current().emit("print", values, {"prefix": prefix, "hex": builtins.bool(hex)})
 

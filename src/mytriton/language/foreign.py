@@ -52,7 +52,27 @@ class Foreign:
         return self.handle.value if isinstance(self.handle, Const) else None
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        return refuse("NumPy") if self.number is None else np.array(self.number, *args, **kwargs)
+        found = self._array()
+        return refuse("NumPy") if found is None else np.array(found, *args, **kwargs)
+
+    def numpy(self) -> Any:
+        """The elements as a new NumPy array, where the kernel runs as Python (`target="eager"`);
+        floats below 32 bits as float32, pointers as addresses.
+
+        Raises CompileTypeError on the other targets, which know no element while they compile.
+        """
+        found = self._array()
+        if found is None:
+            raise CompileTypeError(
+                ".numpy(): the elements are known where the kernel runs as Python: launch it with"
+                ' target="eager"'
+            )
+        return np.array(found)
+
+    def _array(self) -> Any:
+        """The elements, if they are known by now: of a typed scalar, or of a value of a program
+        that runs eagerly."""
+        return getattr(self.handle, "array", self.number)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         plain = [value.item() if isinstance(value, np.generic) else value for value in inputs]

@@ -164,7 +164,7 @@ def _passes() -> Iterator[Stage]:
     before = "traced"
     for step in pipeline.PASSES:
         about = f"SSA after the pass {step.__name__}"
-        yield Stage(step.__name__, about, partial(_after, step, before), _print, "llvm")
+        yield Stage(step.__name__, about, partial(_after, step, before), _print, "ssa")
         before = step.__name__
 
 
@@ -175,7 +175,9 @@ def _tree(compilation: Compilation) -> Any:
 
 
 def _print_tree(trees: Any) -> str:
-    return "\n".join(map(str, trees))
+    from ..ir.tree import print_trees
+
+    return print_trees(trees)
 
 
 def _cuda(compilation: Compilation) -> Any:
@@ -229,10 +231,10 @@ STAGES: dict[str, Stage] = {
             "python",
         ),
         Stage(
-            "traced", "SSA as traced, before any pass", lambda c: c.traced.function, _print, "llvm"
+            "traced", "SSA as traced, before any pass", lambda c: c.traced.function, _print, "ssa"
         ),
         *_passes(),
-        Stage("ssa", "SSA after all passes", lambda c: _optimised(c["traced"]), _print, "llvm"),
+        Stage("ssa", "SSA after all passes", lambda c: _optimised(c["traced"]), _print, "ssa"),
         Stage("tree", "each effect as the tree of its operands", _tree, _print_tree, "python"),
         Stage("cuda", "CUDA C++", _cuda, lambda source: str(source.text), "cuda"),
         Stage("ptx", "PTX from NVRTC", lambda c: _nvrtc(c).ptx, str, "ptx"),

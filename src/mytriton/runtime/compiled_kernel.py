@@ -128,8 +128,14 @@ class CompiledKernel:
         return partial(self._launch, index)
 
     def __repr__(self) -> str:
-        where = f"ran on {self.target}" if self.target else "compiled"
-        return f"<{self.name} {where}, grid {self.grid}>"
+        if self.grid is None:
+            return f"<{self.name} compiled; not run: launch it over a grid>"
+        if self.target is None:
+            return (
+                f"<{self.name} compiled for CUDA; not run: with NumPy arrays a launch runs on the"
+                ' target it is given, as target="cpu">'
+            )
+        return f"<{self.name} ran on {self.target}, grid {self.grid}>"
 
     @property
     def expression_ops(self) -> Trees:

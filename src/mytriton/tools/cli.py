@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import argparse
 import os
-import runpy
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.syntax import Syntax
 from rich.table import Table
 
-from ..errors import KernelFault
-from ..runtime.target import set_target
+from ..errors import KernelFault, did_you_mean
 from . import stand_in
 from .doctor import report
-from .show import STAGES, load_kernel
+from .run_file import run_file
+from .show import STAGES, Compilation, choose, command, compilation, listing
 from .signature import SignatureError
 
 
@@ -47,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """The commands and their options."""
     top = argparse.ArgumentParser(prog="mytriton", description="The Triton compiler you can read.")
+    top.add_argument("--version", action="version", version=f"mytriton {version()}")
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     run = commands.add_parser("run", help="run a Python file whose kernels go to a target")
@@ -57,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
 
     stages = "; ".join(f"{name}: {stage.about}" for name, stage in STAGES.items())
     show = commands.add_parser("show", help="print any stage of a kernel, without running it")
-    show.add_argument("kernel", help="file.py::kernel")
+    show.add_argument("kernel", help="file.py::kernel; file.py lists its kernels, or takes the one")
     show.add_argument("--stage", default="ssa", help=f"one or more, with commas; {stages}")
     show.add_argument("--sig", default="", help="types and constexprs: 'x=*fp32, n=i32, BLOCK=256'")
     show.add_argument("--arch", default="sm_80", help="the GPU architecture of ptx and sass")
@@ -75,19 +76,15 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def version() -> str:
+    """The version of this package."""
+    from .. import __version__
+
+    return __version__
+
+
 def _run(options: argparse.Namespace) -> int:
-    if not options.file.is_file():
-        raise SignatureError(f"there is no file {options.file}")
-    argv, path = sys.argv, list(sys.path)
-    sys.argv = [str(options.file), *options.args]
-    sys.path.insert(0, str(options.file.parent.resolve()))
-    try:
-        set_target(options.target or os.environ.get("MYTRITON_TARGET") or "cpu")
-        with stand_in.active():
-            runpy.run_path(str(options.file), run_name="__main__")
-    finally:
-        set_target(None)
-        sys.argv, sys.path = argv, path
+    run_file(options.file, options.args, options.target)
     return 0
 
 
@@ -103,20 +100,44 @@ def _stand_in(options: argparse.Namespace) -> int:
 
 def _show(options: argparse.Namespace) -> int:
     names = [name.strip() for name in options.stage.split(",")]
-    unknown = [name for name in names if name not in STAGES]
-    if unknown:
-        raise SignatureError(f"no stage {', '.join(unknown)}; there are {', '.join(STAGES)}")
-    kernel = load_kernel(options.kernel, options.sig, options.arch)
+    for name in names:
+        if name not in STAGES:
+            meant = did_you_mean(name, STAGES) or f"; there are {', '.join(STAGES)}"
+            raise SignatureError(f"no stage {name}{meant}")
+    file, kernel = choose(options.kernel)
+    if kernel is None:
+        print(listing(file))
+        return 0
+    compiled = compilation(file, kernel, options.sig, options.arch)
+    try:
+        _print_stages(compiled, names)
+    except KernelFault as error:
+        if options.sig or not error.where:
+            raise
+        guessed = f"the types are guessed; give them, as in {command(file, kernel)}"
+        raise SignatureError(f"{error}\n{guessed}") from None
+    return 0
+
+
+def _print_stages(compiled: Compilation, names: Sequence[str]) -> None:
     console = Console()
     for name in names:
-        text = kernel.text(name)
+        text = compiled.text(name)
         if len(names) > 1:
             console.rule(f"{name}: {STAGES[name].about}")
         if console.is_terminal:
-            console.print(Syntax(text, STAGES[name].lexer, background_color="default"))
+            console.print(Syntax(text, lexer(STAGES[name].lexer), background_color="default"))
         else:
             print(text)
-    return 0
+
+
+def lexer(name: str) -> Any:
+    """What colours a stage's text: a lexer of ours, or the name of one of Pygments."""
+    if name != "ssa":
+        return name
+    from .ssa_lexer import SsaLexer
+
+    return SsaLexer()
 
 
 def _doctor(options: argparse.Namespace) -> int:

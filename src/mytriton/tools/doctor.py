@@ -1,7 +1,6 @@
 """What this machine has, and which targets work on it: `mytriton doctor`.
 
-One idea: a line of the report is a check that does the thing (compiles, loads, runs a small
-kernel), not one that looks for a file.
+A line of the report is a check that does the thing: it compiles, loads, or runs a small kernel.
 """
 
 from __future__ import annotations
@@ -12,8 +11,11 @@ import platform
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+
+from ..targets import TARGETS
 
 
 @dataclass(frozen=True)
@@ -81,18 +83,31 @@ def _gpu() -> str:
     return str(properties["name"].decode())
 
 
+def _on_gpu() -> str:
+    name = _gpu()
+    import cupy
+
+    _run_small_kernel("cuda", cupy)
+    return f"works on {name}"
+
+
 def _target(name: str) -> Callable[[], str]:
     def check() -> str:
-        from ._doctor_kernel import double_kernel
-
-        x = np.arange(5, dtype=np.float32)
-        out = np.zeros_like(x)
-        double_kernel[(1,)](x, out, x.size, BLOCK=8, target=name)
-        if not np.array_equal(out, 2 * x):
-            raise RuntimeError(f"a small kernel gave {out}, not {2 * x}")
-        return "runs a small kernel"
+        _run_small_kernel(name, np)
+        return f"works: {TARGETS[name].about}"
 
     return check
+
+
+def _run_small_kernel(target: str, library: Any) -> None:
+    """Doubles an array of the library on the target. Raises RuntimeError for a wrong result."""
+    from ._doctor_kernel import double_kernel
+
+    x = library.arange(5, dtype=library.float32)
+    out = library.zeros_like(x)
+    double_kernel[(1,)](x, out, x.size, BLOCK=8, target=target)
+    if not bool((out == 2 * x).all()):
+        raise RuntimeError(f"a small kernel gave {out}, not {2 * x}")
 
 
 CHECKS: dict[str, Callable[[], str]] = {
@@ -103,7 +118,9 @@ CHECKS: dict[str, Callable[[], str]] = {
     "torch (optional)": _package("torch", "pip install 'mytriton[torch]'"),
     "NVRTC (optional)": _nvrtc,
     "GPU (optional)": _gpu,
-    "target interpret": _target("interpret"),
-    "target cpu": _target("cpu"),
-    "target cudasim": _target("cudasim"),
+    **{
+        f"target {name}": _on_gpu if target.memory == "gpu" else _target(name)
+        for name, target in TARGETS.items()
+    },
 }
+"""The checks by the name of what they check, in the order of the report."""

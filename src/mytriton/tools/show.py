@@ -5,50 +5,63 @@ The stages are those of the compiler itself (`runtime/compile.py`).
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from ..runtime.compile import STAGES, Compilation
 from ..targets import CompileOptions
-from .signature import SignatureError, complete, parse_signature
+from .kernel_file import KernelFile, load
+from .signature import SignatureError, complete, parse_signature, ready_made
 
-__all__ = ["STAGES", "load_kernel"]
+__all__ = ["STAGES", "Compilation", "choose", "command", "compilation", "listing", "load_kernel"]
 
 
 def load_kernel(place: str, signature: str, architecture: str) -> Compilation:
-    """The kernel at `file.py::name`, with the types that the signature's text gives.
+    """The kernel at `file.py::name` (the name may be left out where the file has one kernel), with
+    the types that the signature's text gives.
 
     Raises SignatureError where the file, the kernel or a parameter does not fit.
     """
-    path, separator, name = place.partition("::")
-    if not separator:
-        raise SignatureError(f"say which kernel: {path}::name")
-    function = jit_function(getattr(load_module(Path(path)), name, None))
-    if function is None:
-        raise SignatureError(f"{path} has no @jit function named {name!r}")
+    file, name = choose(place)
+    if name is None:
+        raise SignatureError(f"say which kernel:\n{listing(file)}")
+    return compilation(file, name, signature, architecture)
+
+
+def choose(place: str) -> tuple[KernelFile, str | None]:
+    """The file of `file.py::name` or `file.py`, and the kernel's name: None if there are several.
+
+    Says on stderr where the file stopped. Raises SignatureError where there is no such kernel.
+    """
+    path, _, name = place.partition("::")
+    file = load(Path(path))
+    if file.stopped:
+        print(f"mytriton: {path} was loaded up to {file.stopped}", file=sys.stderr)
+    names = file.kernels
+    if not name and not names:
+        raise SignatureError(f"{path} has no @jit function")
+    if not name:
+        return file, names[0] if len(names) == 1 else None
+    file.kernel(name)
+    return file, name
+
+
+def compilation(file: KernelFile, name: str, signature: str, architecture: str) -> Compilation:
+    """The compilation of a kernel of the file for the types that the signature's text gives."""
+    function: Any = file.kernel(name)
     given = parse_signature(signature)
     arguments = complete(function.fn, set(function.constexprs), given)
     return Compilation(function.fn, arguments, CompileOptions(arch=architecture))
 
 
-def jit_function(decorated: Any) -> Any:
-    """The jit function under any autotuners and heuristics; None where there is none."""
-    while decorated is not None and not hasattr(decorated, "constexprs"):
-        decorated = getattr(decorated, "fn", None)
-    return decorated
+def listing(file: KernelFile) -> str:
+    """The kernels of a file, one line each, as the command that shows it."""
+    return "\n".join(command(file, name) for name in file.kernels)
 
 
-def load_module(path: Path) -> ModuleType:
-    """The module of a Python file; its folder is importable, as when the file is run."""
-    if not path.is_file():
-        raise SignatureError(f"there is no file {path}")
-    sys.path.insert(0, str(path.parent.resolve()))
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
+def command(file: KernelFile, name: str) -> str:
+    """The command that shows a kernel, with a signature to be edited."""
+    function: Any = file.kernel(name)
+    signature = ready_made(function.fn, set(function.constexprs))
+    return f"mytriton show {file.path}::{name} --sig '{signature}'"

@@ -1,6 +1,6 @@
 """The second driver: the kernel's own Python runs, program by program, on real blocks.
 
-One idea: an `EagerBuilder` is a builder whose ops are performed as they are emitted, by the very
+An `EagerBuilder` is a builder whose ops are performed as they are emitted, by the very
 meanings that `run` uses, and whose values carry their arrays. So `print(x)`, `breakpoint()` and
 every Python tool work inside a kernel, and its loops and branches are Python's. Only the body of a
 region (a combine function) is first traced as usual.
@@ -10,11 +10,12 @@ region (a combine function) is first traced as usual.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...frontend.inline import run
+from ...frontend.inline import is_debugger_quit, run
 from ...frontend.signature import Constexpr
 from ...ir.build import Builder, using
 from ...ir.effects import is_sync_point
@@ -27,7 +28,7 @@ from ...language.tensor import tensor
 from ...passes.provenance import makes_unknown_address, makes_unknown_addresses
 from .. import CompileOptions, Grid, PythonKernel
 from ..memory import Argument, Buffer
-from ..show import show_typed
+from ..show import show, show_typed
 from . import every, hold
 from .memory import Index, Memory
 from .program import Launch, Program
@@ -81,6 +82,7 @@ class EagerBuilder(Builder):
     def __init__(self, launch: Launch, index: Index) -> None:
         super().__init__()
         self.program = EagerProgram(launch, index, {})
+        self.program_id = index
         self.met: Any = None
 
     @property
@@ -134,6 +136,13 @@ class EagerBuilder(Builder):
             return number
         return super().known(operand)
 
+    def value_text(self, operand: Operand, hexadecimal: bool = False) -> str:
+        """The numbers of a value: `[0 1 2 3]`."""
+        assert operand is not None
+        if isinstance(operand, (Value, Param)) and not isinstance(operand, EagerValue):
+            return str(operand.ty)
+        return show(operand.ty, self.program.value(operand), hexadecimal)
+
     def show(self, operand: Operand) -> str:
         """The type and the numbers of a value: `vector<4 x i32> [0 1 2 3]`."""
         assert operand is not None
@@ -158,7 +167,12 @@ class EagerKernel:
             return argument if known else RunTime(argument, next(values))
 
         named = {name: bound(argument) for name, argument in self.kernel.arguments.items()}
-        run_eager(self.kernel.fn, named, grid)
+        try:
+            run_eager(self.kernel.fn, named, grid)
+        except Exception as error:
+            if not is_debugger_quit(error) or hasattr(sys, "ps1"):
+                raise
+            raise SystemExit(1) from None  # `quit` in a debugger ends the program, not one kernel
 
 
 def compile(kernel: PythonKernel, options: CompileOptions) -> EagerKernel:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from ....errors import CompileValueError
+
 OPTIONS = ("--std=c++14",)
 """The options of every compilation: those of the launch."""
 
@@ -38,28 +40,30 @@ def available() -> str:
     """Why there is no NVRTC here; "" where there is one."""
     try:
         _nvrtc()
-    except RuntimeError as error:
+    except CompileValueError as error:
         return str(error)
     return ""
 
 
 @cache
 def version() -> tuple[int, int]:
-    """The version of NVRTC. Raises RuntimeError where there is none."""
+    """The version of NVRTC. Raises CompileValueError where there is none."""
     _, major, minor = _nvrtc().nvrtcVersion()
     return int(major), int(minor)
 
 
 @cache
 def _nvrtc() -> Any:
-    """The bindings. Raises RuntimeError where there are none, with what to install."""
+    """The bindings. Raises CompileValueError where there are none, with what to install."""
     try:
         from cuda.bindings import nvrtc
 
         nvrtc.nvrtcVersion()
     except Exception as error:
-        install = "pip install cuda-bindings nvidia-cuda-nvrtc"
-        raise RuntimeError(f"NVRTC is not there ({error}); {install}") from error
+        reason = str(error).strip().split("\n")[0]
+        raise CompileValueError(
+            f"NVRTC is not there ({reason}): pip install cuda-bindings nvidia-cuda-nvrtc", ()
+        ) from error
     return nvrtc
 
 
@@ -68,7 +72,7 @@ def compile_nvrtc(text: str, arch: str = "sm_80") -> Compiled:
     """The text compiled for an architecture (`sm_80`, `sm_90a`, …). Each text is compiled once a
     process.
 
-    Raises NvrtcError with the log where NVRTC refuses it, RuntimeError where there is no NVRTC.
+    Raises NvrtcError with the log where NVRTC refuses it, CompileValueError where there is none.
     """
     nvrtc = _nvrtc()
     program = _call(nvrtc.nvrtcCreateProgram, text.encode(), b"kernel.cu", 0, [], [])

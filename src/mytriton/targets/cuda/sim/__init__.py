@@ -25,6 +25,7 @@ from ..prelude import host_text
 from ..source import CudaSource
 from ..specialise import Variants
 from . import build
+from .prints import readable
 
 HOST = files(__package__).joinpath("host.h").read_text()
 ORDERS = ("forward", "reverse", "shuffle")
@@ -65,14 +66,18 @@ def run(
     "shuffle". Raises KernelAssertionError where a device assert fails or threads wait for each
     other in vain, CompileError where there is no C++ compiler.
     """
-    entry = build.build(host_program(source)).mytriton_run
-    entry.restype = ctypes.c_char_p
+    program = build.build(host_program(source))
+    entry, printed = program.mytriton_run, program.mytriton_printed
+    entry.restype = printed.restype = ctypes.c_char_p
     held = [p.pack(argument) for argument, p in zip(arguments, source.parameters, strict=True)]
     addresses = (ctypes.c_void_p * len(held))(*(array.ctypes.data for array in held))
     extents = (ctypes.c_uint * 3)(*grid)
     turns = (resident(source), ORDERS.index(order), seed)
     with _lock:
         problem = entry(addresses, extents, source.threads_per_block, *turns)
+        text = printed() or b""
+    for line in readable(text.decode(errors="replace")):
+        print(line)
     if problem is not None:
         raise KernelAssertionError(problem.decode(errors="replace"), ())
 
@@ -99,7 +104,9 @@ def host_program(source: CudaSource) -> str:
 {host_text(source.kernel)}
 
 #define {source.name} {name}
+#define printf cudasim::print
 {kernel}
+#undef printf
 #undef {source.name}
 
 extern "C" __attribute__((visibility("default"))) const char* mytriton_run(
@@ -107,5 +114,9 @@ extern "C" __attribute__((visibility("default"))) const char* mytriton_run(
     unsigned int seed) {{
     auto mytriton_kernel = [](void** given) {{ {name}({", ".join(given)}); }};
     return cudasim::launch(mytriton_kernel, given, grid, threads, resident, order, seed);
+}}
+
+extern "C" __attribute__((visibility("default"))) const char* mytriton_printed() {{
+    return cudasim::take_printed();
 }}
 """
