@@ -225,6 +225,8 @@ PROGRAMS = {
     %10 = addptr counts, 2 : ptr<i32>
     store %10, %9, none
     print %0, %8 {prefix="seen # { "}
+    check_access %3, none, 0:i64, 4611686018427387904:i64 {access="atomic_cas"}
+    report %6, %8 {kind="nan"}
     """,
 }
 

@@ -23,6 +23,7 @@ from .ops import (
 from .types import (
     BOOL,
     I32,
+    I64,
     Element,
     PointerType,
     Type,
@@ -243,6 +244,24 @@ def _condition(sig: Signature) -> Types:
     return ()
 
 
+def _check_access(sig: Signature) -> Types:
+    """A pointer, its mask, and pairs of addresses: first byte and end of each array."""
+    sig.pointer(0)
+    _fits(sig, 1, BOOL, "the mask")
+    bounds = sig.types[2:]
+    pairs = len(bounds) % 2 == 0 and all(ty == I64 for ty in bounds)
+    need(pairs, f"the bounds must be pairs of i64, got {', '.join(map(str, bounds))}")
+    return ()
+
+
+def _report(sig: Signature) -> Types:
+    need(sig.element(0) == BOOL, f"what is reported must be bool, got {sig.type(0)}")
+    for place in range(1, len(sig.types)):
+        fits = broadcast_shapes([sig.shape(place), sig.shape(0)]) == sig.shape(0)
+        need(fits, f"a value of type {sig.type(place)} does not fit shape {sig.shape(0)}")
+    return ()
+
+
 def _same(sig: Signature) -> Types:
     return (sig.type(0),)
 
@@ -396,6 +415,22 @@ structural(
     "condition",
     "A scalar condition the compiler may rely on.",
     _condition,
+    effect=_WRITE,
+)
+CHECK_ACCESS = structural(
+    "check_access",
+    "pointer mask *bounds",
+    "Stops the launch where a lane that is on points outside every [start, end) of the bounds.",
+    _check_access,
+    attrs={"access": REQUIRED},
+    effect=_WRITE,
+)
+REPORT = structural(
+    "report",
+    "bad *values",
+    "Tells of the lanes for which the first operand holds, with their values.",
+    _report,
+    attrs={"kind": REQUIRED, "detail": ()},
     effect=_WRITE,
 )
 structural(

@@ -70,7 +70,11 @@ class MemoryEffect:
 NO_EFFECT = MemoryEffect()
 BARRIER = MemoryEffect(acquires=True, releases=True)
 VISIBLE = MemoryEffect(visible=True)
-_WITHOUT_ADDRESS = {"assume": NO_EFFECT, "barrier": BARRIER, "assert": VISIBLE, "print": VISIBLE}
+_WITHOUT_ADDRESS = {
+    "assume": NO_EFFECT,
+    "barrier": BARRIER,
+    **dict.fromkeys(("assert", "print", "check_access", "report"), VISIBLE),
+}
 _ACQUIRE, _RELEASE = ("acquire", "acq_rel"), ("release", "acq_rel")
 
 

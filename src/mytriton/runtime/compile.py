@@ -25,8 +25,11 @@ from ..frontend.signature import Constexpr
 from ..frontend.trace import traced
 from ..ir.nodes import Function, Param
 from ..passes import pipeline
+from ..passes.checks.hidden import Hidden
+from ..passes.checks.instrument import instrument
 from ..passes.provenance import makes_unknown_addresses, written
-from ..targets import TARGETS, CompileOptions, Executable, PythonKernel
+from ..targets import TARGETS, CompileOptions, Executable, PythonKernel, Target
+from .checked import Checked
 
 
 @dataclass(frozen=True)
@@ -113,8 +116,23 @@ class Compilation:
         if found is None:
             row, options = TARGETS[target], dataclasses.replace(self.options, overlap=overlap)
             with compiling:
-                found = self._executables[key] = row.compile(self[row.stage], options)
+                found = self._executables[key] = self._executable(row, options)
         return found
+
+    def _executable(self, row: Target, options: CompileOptions) -> Executable:
+        hidden = self._hidden if row.stage != "python" else ()
+        if not hidden:
+            return row.compile(self[row.stage], options)
+        fixed = options.fixed.union(param.name for param in hidden)
+        made = row.compile(self[row.stage], dataclasses.replace(options, fixed=fixed))
+        return Checked(made, self.traced.function.params, hidden)
+
+    @property
+    def _hidden(self) -> tuple[Hidden, ...]:
+        """What checks ask of a launch."""
+        if not self.options.checks:
+            return ()
+        return tuple(param for param in self.function.params if isinstance(param, Hidden))
 
     @cached_property
     def may_store_to(self) -> frozenset[Param]:
@@ -161,7 +179,7 @@ def _after(step: pipeline.Pass, before: str, compilation: Compilation) -> Functi
 
 def _passes() -> Iterator[Stage]:
     """One stage a pass: what the optimiser's steps leave, one after the other."""
-    before = "traced"
+    before = "checked"
     for step in pipeline.PASSES:
         about = f"SSA after the pass {step.__name__}"
         yield Stage(step.__name__, about, partial(_after, step, before), _print, "ssa")
@@ -233,8 +251,15 @@ STAGES: dict[str, Stage] = {
         Stage(
             "traced", "SSA as traced, before any pass", lambda c: c.traced.function, _print, "ssa"
         ),
+        Stage(
+            "checked",
+            "SSA with the checks that `debug` asks for",
+            lambda c: instrument(c["traced"], c.options.checks),
+            _print,
+            "ssa",
+        ),
         *_passes(),
-        Stage("ssa", "SSA after all passes", lambda c: _optimised(c["traced"]), _print, "ssa"),
+        Stage("ssa", "SSA after all passes", lambda c: _optimised(c["checked"]), _print, "ssa"),
         Stage("tree", "each effect as the tree of its operands", _tree, _print_tree, "python"),
         Stage("cuda", "CUDA C++", _cuda, lambda source: str(source.text), "cuda"),
         Stage("ptx", "PTX from NVRTC", lambda c: _nvrtc(c).ptx, str, "ptx"),

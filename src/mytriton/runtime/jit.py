@@ -25,6 +25,7 @@ from ..language.constexpr import constexpr
 from .arguments import NEEDS_FULL_KEY, MockTensor, converters, key_part_of
 from .binder import binder
 from .cache import specialize, type_key
+from .checks import requested
 from .compiled_kernel import CompiledKernel
 from .hooks import HOOKS, LaunchMetadata, Specialized, tell
 from .launch import Meta
@@ -286,7 +287,8 @@ class JITFunction(KernelInterface):
         hook wants nothing compiled."""
         chosen = chosen_target(options.get("target"))
         try:
-            plan = self._plans.get(key := (chosen, self.debug, parts, options_key(options)))
+            asked = (self.debug, requested())
+            plan = self._plans.get(key := (chosen, asked, parts, options_key(options)))
         except TypeError:  # an option that cannot be hashed, such as a dict of libraries
             return self._new_plan(values, options, chosen, warmup)
         if plan is not None and plan.compilation.violated() is None:

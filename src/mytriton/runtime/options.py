@@ -13,6 +13,7 @@ from typing import Any
 
 from ..errors import CompileValueError
 from ..targets import CompileOptions
+from . import checks
 from .constexprs import exact
 
 Refusal = Callable[[Any, str | None], str | None]
@@ -111,7 +112,11 @@ LAUNCH_OPTIONS: dict[str, LaunchOption] = {
             _any,
         ),
         LaunchOption(
-            "debug", "bool", "acts", "CUDA code checks device asserts; the others always do", _any
+            "debug",
+            "bool",
+            "acts",
+            "checks every access of memory; CUDA code checks device asserts, the others always do",
+            _any,
         ),
         LaunchOption(
             "num_warps",
@@ -214,10 +219,11 @@ def compile_options(
 ) -> CompileOptions:
     """What the options ask of code generation. `num_warps` matters to CUDA only: launches
     elsewhere share their compilations whatever it is."""
-    checks = bool(options.get("debug", debug))
+    debugging = bool(options.get("debug", debug))
+    kinds = checks.kinds(debugging) if target is not None else ()
     if target not in (None, "cuda", "cudasim"):
-        return CompileOptions(checks)
-    return CompileOptions(checks, options.get("num_warps"), fixed)
+        return CompileOptions(debugging, kinds)
+    return CompileOptions(debugging, kinds, options.get("num_warps"), fixed)
 
 
 def options_table() -> str:

@@ -31,7 +31,8 @@ class Plan:
 
     def quickened(self, values: Sequence[Any]) -> Plan:
         """The plan with a function that reads values like these quickly, where there can be one."""
-        if self.target is None or not TARGETS[self.target].takes_addresses:
+        checked = bool(self.compilation.options.checks)
+        if self.target is None or checked or not TARGETS[self.target].takes_addresses:
             return self
         places = [place for place, _ in self.converters]
         return replace(self, marshal=marshal_of(self.compilation, places, values))

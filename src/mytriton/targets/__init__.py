@@ -24,7 +24,8 @@ Grid = tuple[int, int, int]
 class CompileOptions:
     """What a launch asks of code generation. All of it is part of a compilation's key.
 
-    debug: CUDA code checks device asserts; the other targets always do. num_warps: the tiled CUDA
+    debug: CUDA code checks device asserts; the other targets always do. checks: the kinds of faults
+    that the code looks for (`passes/checks/`). num_warps: the tiled CUDA
     lowering with so many warps a program; None: one thread a lane where that rule is defined, else
     4 warps. fixed: the parameters whose
     arguments' divisibility is not looked at (`do_not_specialize`). arch: the GPU architecture that
@@ -33,6 +34,7 @@ class CompileOptions:
     """
 
     debug: bool = False
+    checks: tuple[str, ...] = ()
     num_warps: int | None = None
     fixed: frozenset[str] = frozenset()
     arch: str = "sm_80"

@@ -52,6 +52,9 @@ def parser() -> argparse.ArgumentParser:
 
     run = commands.add_parser("run", help="run a Python file whose kernels go to a target")
     run.add_argument("--target", help="where its kernels run; default: $MYTRITON_TARGET, else cpu")
+    run.add_argument(
+        "--debug", action="store_true", help="check every access of memory, and device asserts"
+    )
     run.add_argument("file", type=Path)
     run.add_argument("args", nargs=argparse.REMAINDER, help="what the file finds in sys.argv")
     run.set_defaults(command=_run)
@@ -84,7 +87,7 @@ def version() -> str:
 
 
 def _run(options: argparse.Namespace) -> int:
-    run_file(options.file, options.args, options.target)
+    run_file(options.file, options.args, options.target, options.debug)
     return 0
 
 

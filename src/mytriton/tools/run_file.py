@@ -10,17 +10,21 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ..runtime import checks
 from ..runtime.target import check_target, set_target
 from ..targets import TARGETS
 from . import stand_in
 from .signature import SignatureError
 
 
-def run_file(file: Path, arguments: Sequence[str], target: str | None) -> None:
+def run_file(
+    file: Path, arguments: Sequence[str], target: str | None, debug: bool = False
+) -> None:
     """Runs a file as a program, with `sys.argv` and `sys.path` as Python would set them, and with
     the stand-in as `triton`.
 
-    target: where its kernels run; None for MYTRITON_TARGET, else the CPU. Raises SignatureError
+    target: where its kernels run; None for MYTRITON_TARGET, else the CPU. debug: its launches check
+    every access of memory. Raises SignatureError
     where there is no such file, and what the program raises.
     """
     if not file.is_file():
@@ -29,15 +33,17 @@ def run_file(file: Path, arguments: Sequence[str], target: str | None) -> None:
     if chosen and target:
         for note in overriding(file, chosen):
             print(f"mytriton: {note}", file=sys.stderr)
-    argv, path = sys.argv, list(sys.path)
+    argv, path, before = sys.argv, list(sys.path), checks.debugging()
     sys.argv = [str(file), *arguments]
     sys.path.insert(0, str(file.parent.resolve()))
     try:
         set_target(chosen)
+        checks.set_debug(debug or before)
         with stand_in.active(), crashes_shown():
             runpy.run_path(str(file), run_name="__main__")
     finally:
         set_target(None)
+        checks.set_debug(before)
         sys.argv, sys.path = argv, path
 
 

@@ -61,19 +61,19 @@ def fail_unless(emitter: FunctionEmitter, code: Code, condition: Reg, op: Op) ->
     code.start(fine)
 
 
-def print_values(emitter: FunctionEmitter, code: Code, op: Op) -> None:
-    """Calls `print_callback(record, number, program, addresses)` of the launch."""
+def call_back(emitter: FunctionEmitter, code: Code, op: Op) -> None:
+    """Calls `callback(record, number, program, addresses)` of the launch: a print, or a check that
+    has found something. An absent operand has the address 0."""
     fresh, count = emitter.writer.names.fresh, len(op.operands)
     table = fresh("shown")
     emitter.writer.entry.add(f"%{table} = alloca [{max(count, 1)} x ptr]")
     for position, operand in enumerate(op.operands):
-        assert operand is not None
         place = fresh("slot")
-        address = _address(emitter, code, operand)
+        address = Reg("null", "ptr") if operand is None else _address(emitter, code, operand)
         code.add(f"%{place} = getelementptr ptr, ptr %{table}, i64 {position}")
         code.add(f"store {address.typed}, ptr %{place}")
-    name, number = fresh("print"), number_of(emitter, op)
-    code.add(f"%{name}.at = getelementptr i8, ptr %record, i64 {offset('print_callback')}")
+    name, number = fresh(op.name), number_of(emitter, op)
+    code.add(f"%{name}.at = getelementptr i8, ptr %record, i64 {offset('callback')}")
     code.add(f"%{name} = load ptr, ptr %{name}.at")
     code.add(f"call void %{name}(ptr %record, i64 {number}, {PROGRAM}, ptr %{table})")
     leave_if_stopped(emitter, code)

@@ -20,6 +20,7 @@ from .dot_tiles import TileEmitter
 from .dot_words import counted_loop, multiply_add, pack_left, pack_right
 from .loops import stitch
 from .lower.words import Words, words_for
+from .lowering import CALLBACKS
 from .nest import ZERO, Home, Nest
 from .operands import named, shape_at
 from .region import FunctionEmitter
@@ -212,7 +213,7 @@ def emit_dot(emitter: FunctionEmitter, code: Code, op: Op) -> None:
         if found is None:
             DotEmitter(nest, product).emit()
         elif found[1]:
-            prints = any(op.name == "print" for op in emitter.messages)
+            prints = any(op.name in CALLBACKS for op in emitter.messages)
             _by_tiles(nest, found[0], product, packed, prints)
         else:
             DotEmitter(nest, _in_words(nest, found[0], product, packed)).emit()

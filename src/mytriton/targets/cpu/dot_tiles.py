@@ -24,7 +24,7 @@ LEFT, RIGHT = 4, 6
 
 def configure(nest: Nest, again: bool) -> None:
     """Prepares the unit once a program, in its first block; `again`: right here too, where what the
-    program prints may have run other code."""
+    program calls back may have run other code."""
     writer = nest.writer
     load = writer.module.intrinsic("llvm.x86.ldtilecfg", "void", ["ptr"])
     if again:

@@ -114,13 +114,15 @@ class Lowerings:
         return self.get(op).cost if element is None else element.cost
 
 
+CALLBACKS = frozenset(("print", "check_access", "report"))
+"""The ops that call back into Python with the values of their operands."""
 PLAIN = Lowering(Role.POINTWISE)
 """What holds of an element-wise op."""
 
 
 def is_scalar(op: Op) -> bool:
     """Whether the op works on scalars alone and needs no loop."""
-    if op.regions or op.name == "print":
+    if op.regions or op.name in CALLBACKS:
         return False
     operands = [operand for operand in op.operands if operand is not None]
     return not any(shape_of(ty) for ty in (*op.types, *(operand.ty for operand in operands)))

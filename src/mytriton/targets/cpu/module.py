@@ -17,6 +17,7 @@ from .code import Code, Module, Names
 from .host import Host
 from .launch.cooperative_launch import waits
 from .launch.record import ARGUMENTS, offset
+from .lowering import CALLBACKS
 from .nest import Writer
 from .region import FunctionEmitter, bind_params
 from .schedule.planner import plan_of
@@ -40,7 +41,9 @@ class KernelText:
     waits: bool
     """Programs may wait for each other."""
     reports: bool
-    """It has asserts or prints."""
+    """It has asserts, or calls back into Python."""
+    calls_back: bool
+    """It has prints or checks."""
     loops: bool
     """How long a program takes depends on what it is given."""
 
@@ -51,11 +54,14 @@ class KernelText:
         return held
 
 
+REPORTING = CALLBACKS | {"assert"}
+
+
 def messages(function: Function) -> tuple[Op, ...]:
-    """What a program may report: the asserts, prints, and loops whose step may be 0. Each reports
-    its place in this list, from 1.
+    """What a program may report: the asserts, prints, checks, and loops whose step may be 0. Each
+    reports its place in this list, from 1.
     """
-    return tuple(op for op in walk(function.body) if op.name in ("assert", "print") or _steps(op))
+    return tuple(op for op in walk(function.body) if op.name in REPORTING or _steps(op))
 
 
 def _steps(op: Op) -> bool:
@@ -126,6 +132,7 @@ def described(
         in_order="print" in names,
         waits=waits(function),
         reports=bool(emitter.messages),
+        calls_back=not names.isdisjoint(CALLBACKS),
         loops=not names.isdisjoint(("for", "while")),
     )
 

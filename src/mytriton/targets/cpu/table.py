@@ -19,7 +19,7 @@ from . import (
     region,
     roots,
 )
-from .lowering import Lowering, Lowerings, Role
+from .lowering import CALLBACKS, Lowering, Lowerings, Role
 
 POINTWISE, OPAQUE = Role.POINTWISE, Role.OPAQUE
 
@@ -106,7 +106,7 @@ ROWS: dict[str, Lowering] = {
     "if": Lowering(OPAQUE, opaque=control.if_else),
     "assert": Lowering(Role.SCALAR, scalar=assert_print.scalar_assert),
     "assume": Lowering(Role.SCALAR, scalar=region.assume),
-    "print": Lowering(OPAQUE, opaque=assert_print.print_values),
+    **dict.fromkeys(CALLBACKS, Lowering(OPAQUE, opaque=assert_print.call_back)),
 }
 ELEMENTWISE: dict[str, Lowering] = {
     "and": Lowering(POINTWISE, mask_part=masks.conjunction),

@@ -19,6 +19,8 @@ from ...ir.numeric import Array, decode, encode, held_dtype, memory_dtype
 from ...ir.ops import TABLE
 from ...ir.structural import ATOMIC_ROWS, pointee
 from ...ir.types import Element
+from ..lanes import check_access
+from ..reports import tell
 from ..show import show
 from .blocks import Arrays, Meaning, operand_type
 from .memory import Lanes
@@ -135,6 +137,18 @@ def _assert(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
     return ()
 
 
+def _check_access(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
+    check_access(op, program.index, values, program.launch.memory.arrays)
+    return ()
+
+
+def _report(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
+    """The launch is told, and goes on."""
+    if np.any(values[0]):
+        tell(op, program.index, values)
+    return ()
+
+
 def _assume(program: Program, op: Op, values: Sequence[Any]) -> Arrays:
     if not np.all(values[0]):
         text = f"what the kernel tells the compiler to assume is false, in program {program.index}"
@@ -156,4 +170,6 @@ MEANINGS: dict[str, Meaning] = {
     "assert": _assert,
     "assume": _assume,
     "barrier": _barrier,
+    "check_access": _check_access,
+    "report": _report,
 }

@@ -12,55 +12,17 @@ from ints), which may lead anywhere.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ...errors import KernelMemoryError, Where
+from ...errors import KernelMemoryError
 from ...ir.numeric import Array
+from ..lanes import FIRST_PAGE, Index, Lanes, described, place_of
 from ..memory import Buffer
 
-Index = tuple[int, int, int]
-"""A program's place in the grid."""
-FIRST_PAGE = 4096
-"""Addresses below are never memory: a null pointer plus an offset."""
-
-
-@dataclass(frozen=True)
-class Lanes:
-    """The masked-on lanes of one access: flat positions in a block of `shape`, and where each
-    points."""
-
-    name: str
-    where: Where
-    program: Index
-    shape: tuple[int, ...]
-    position: Array
-    addresses: Array
-
-    @classmethod
-    def of(cls, name: str, where: Where, program: Index, pointer: Any, mask: Any) -> Lanes:
-        shape = np.shape(pointer)
-        flat = np.reshape(pointer, -1)
-        if mask is None:
-            position = np.arange(flat.size)
-        else:
-            position = np.flatnonzero(np.broadcast_to(mask, shape))
-        return cls(name, where, program, shape, position, flat[position])
-
-    def take(self, index: Any) -> Lanes:
-        """Some of the lanes."""
-        return replace(self, position=self.position[index], addresses=self.addresses[index])
-
-    def describe(self, lane: int) -> str:
-        """`lane (3, 5) of program (0, 1, 0)`; only the program for a scalar access."""
-        program = f"program {self.program}"
-        if not self.shape:
-            return program
-        place = tuple(map(int, np.unravel_index(int(self.position[lane]), self.shape)))
-        return f"lane {place if len(place) > 1 else place[0]} of {program}"
+__all__ = ["FIRST_PAGE", "Index", "Lanes", "Memory", "Span"]
 
 
 class _Window:
@@ -94,15 +56,10 @@ class Span:
             self.windows[dtype] = np.asarray(_Window(self.start, count, dtype))
         return self.windows[dtype]
 
-    @cached_property
+    @property
     def description(self) -> str:
         assert self.buffer is not None
-        element, size = self.buffer.type.element, self.end - self.start
-        return f"`{self.name}` ({size // element.itemsize} elements of {element})"
-
-    def distance(self, address: int) -> int:
-        """How many bytes the address is away."""
-        return max(self.start - address, address - self.end + 1, 0)
+        return described(self.name, self.buffer)
 
 
 class Memory:
@@ -116,6 +73,11 @@ class Memory:
         self.anywhere = anywhere or any(buffer.nbytes is None for _, buffer in buffers)
         self.watch = watch
         self.changes = 0
+
+    @property
+    def arrays(self) -> list[tuple[str, Buffer]]:
+        """The launch's arrays, by the name of their parameter."""
+        return [(span.name, span.buffer) for span in self.spans if span.buffer]
 
     def count(self) -> int:
         """How many writes have changed something so far."""
@@ -167,19 +129,10 @@ class Memory:
         if not self.anywhere or int(addresses.min()) < FIRST_PAGE:
             verb = "writes" if write else "reads"
             lane = int(np.flatnonzero(left)[0])
-            address = int(addresses[0])
-            raise self._fault(lanes, f"{verb} {size} bytes at {self._place(address)}", lane)
+            place = place_of(int(addresses[0]), self.arrays)
+            message = f"{verb} {size} bytes at {place}"
+            raise self._fault(lanes, message, lane)
         return Span("elsewhere", int(addresses.min()), int(addresses.max()) + size)
-
-    def _place(self, address: int) -> str:
-        """An address in terms of the nearest buffer: `element 100 of `x` (100 elements of f32)`."""
-        if not self.spans or 0 <= address < FIRST_PAGE:
-            return f"the address {address:#x}, which is in no array"
-        span = min(self.spans, key=lambda span: span.distance(address))
-        assert span.buffer is not None
-        element, rest = divmod(address - span.buffer.address, span.buffer.type.element.itemsize)
-        unaligned = f" plus {rest} bytes" if rest else ""
-        return f"element {element}{unaligned} of {span.description}, which is outside every array"
 
     def _fault(self, lanes: Lanes, message: str, lane: int) -> KernelMemoryError:
         return KernelMemoryError(f"{lanes.name}: {lanes.describe(lane)} {message}", lanes.where)

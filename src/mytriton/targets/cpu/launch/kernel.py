@@ -23,12 +23,12 @@ from ...memory import Argument, Buffer
 from ..host import Host, host
 from ..lower.expand import expand
 from ..module import KernelText, kernel_text, messages
+from .callback import Callback
 from .cooperative_launch import Cooperative, deadlock
 from .interrupt import Guard, guard_here, run_guarded
 from .machine_code import assembly, load, object_code
 from .objects import Header, kept
 from .pool import pool
-from .print_callback import PrintCallback
 from .record import INTERRUPTED, LaunchRecord, packing
 from .threads import own_scratch, sleep_address, thread_count, yield_address
 
@@ -69,7 +69,7 @@ class CpuKernel:
         self._code = load(code, ("run",))
         self._address = self._code.addresses["run"]
         self._run: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._address)
-        self._print = PrintCallback(lambda: self.messages) if self._in_order else None
+        self._callback = Callback(lambda: self.messages) if header["calls_back"] else None
         letters = "".join(letter(param.ty) for param in function.params)
         self._pack = struct.Struct(packing(letters)).pack
         self._record = record_with(len(function.params))
@@ -103,7 +103,7 @@ class CpuKernel:
 
     @cached_property
     def messages(self) -> tuple[Op, ...]:
-        """The asserts and prints, by number from 1."""
+        """The ops that report, by number from 1."""
         return messages(expand(self.function))
 
     def launch(self, grid: tuple[int, int, int], arguments: Sequence[Argument]) -> None:
@@ -115,11 +115,22 @@ class CpuKernel:
         values = [a.address if isinstance(a, Buffer) else a for a in arguments]
         nx, ny, nz = grid
         total = nx * ny * nz
-        show = self._print.address if self._print else 0
+        called = self._callback.address if self._callback else 0
         packed = self._pack(
-            0, total, 1, nx, ny, nz, 0, 0, 0, 0, show, *self._system, *self._no_counts, *values
+            0, total, 1, nx, ny, nz, 0, 0, 0, 0, called, *self._system, *self._no_counts, *values
         )
         record = self._record.from_buffer_copy(packed)
+        if self._callback is None:
+            self._execute(record, total)
+        else:
+            named = zip(self.function.params, arguments)
+            arrays = [(param.name, a) for param, a in named if isinstance(a, Buffer)]
+            with self._callback.serving(addressof(record), arrays):
+                self._execute(record, total)
+        if self._reports:
+            self._check(record)
+
+    def _execute(self, record: Any, total: int) -> None:
         expected = total * self._per_program
         if self._waits:
             self._run_cooperatively(record)
@@ -129,8 +140,6 @@ class CpuKernel:
             self._run_long(record, total, guard_here())
             if record.error == INTERRUPTED:
                 raise KeyboardInterrupt
-        if self._reports:
-            self._check(record)
 
     def _run_inline(self, record: Any, programs: int, guard: Guard | None) -> None:
         """In this thread, which is timed."""
@@ -183,9 +192,7 @@ class CpuKernel:
             raise deadlock(self.function, left)
 
     def _check(self, record: Any) -> None:
-        """Raises what an assert has reported, or what a print's callback has raised."""
-        if self._print is not None:
-            self._print.check()
+        """Raises what an assert has reported."""
         if record.error > 0:
             raise failure(self.messages[record.error - 1], tuple(record.error_program))
 

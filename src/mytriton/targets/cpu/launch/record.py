@@ -20,8 +20,9 @@ class LaunchRecord(ctypes.Structure):
     assert that failed (from 1), or one of the negative numbers below, and `error_program` the
     program that failed.
 
-    `print_callback`, `yield_function` and `sleep_function` are addresses: what shows a print, and
-    the system's functions that give up the processor for a moment and for some microseconds.
+    `callback`, `yield_function` and `sleep_function` are addresses: what a print or a check
+    calls, and the system's functions that give up the processor for a moment and for some
+    microseconds.
 
     Only cooperative launches count: the programs that are `blocked` (waiting, for many turns,
     without a change), their `turns` since, what has changed (`progress`), and what has `finished`.
@@ -36,7 +37,7 @@ class LaunchRecord(ctypes.Structure):
         ("nz", c_int32),
         ("error", c_int64),
         ("error_program", c_int32 * 3),
-        ("print_callback", c_void_p),
+        ("callback", c_void_p),
         ("yield_function", c_void_p),
         ("sleep_function", c_void_p),
         ("blocked", c_int64),

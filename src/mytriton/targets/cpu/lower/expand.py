@@ -13,7 +13,7 @@ from typing import Any
 
 from ....elementary.term import IrTerm
 from ....ir.build import Builder, using
-from ....ir.nodes import Const, Function, Op, Operand, Param, Region
+from ....ir.nodes import Const, Function, Op, Operand, Param, Region, walk
 from ....ir.ops import RegionKind
 from ....ir.recursion import Walk
 from ....ir.types import (
@@ -30,6 +30,7 @@ from ....ir.types import (
 )
 from ....passes import loop_values
 from ....passes.axis_info import AxisAnalysis, axis_info
+from ....passes.checks.shrink import shrink_checks
 from ....passes.rebuild import Rebuild, Results
 from ..host import host
 from ..operands import scalar_at, shape_at
@@ -244,4 +245,8 @@ SPECIAL: dict[str, Special] = {
 
 def expand(function: Function) -> Function:
     """The function in ops that LLVM has."""
-    return Expander(function).function(function)
+    expanded = Expander(function).function(function)
+    if any(op.name == "check_access" for op in walk(function.body)):
+        expanded = shrink_checks(expanded)
+        return Expander(expanded).function(expanded)
+    return expanded

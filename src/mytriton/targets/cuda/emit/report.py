@@ -5,9 +5,13 @@ All of them end in calls of the prelude or of CUDA itself, with the kernel's own
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ....ir.nodes import Op, Operand
+from ....ir.structural import pointee
 from ....ir.types import element_of, shape_of
 from ....layouts.linear import Layout
+from ...lanes import FIRST_PAGE
 from .emitter import Emitter, Rule
 from .linear import Register, enclosed
 
@@ -114,4 +118,46 @@ def assume(emitter: Emitter, op: Op) -> None:
     emitter.put(f"__builtin_assume({condition.name});")
 
 
-RULES: dict[str, Rule] = {"assert": device_assert, "print": device_print, "assume": assume}
+def check_access(emitter: Emitter, op: Op) -> None:
+    """The first thread whose address lies in none of the arrays says so and stops the launch."""
+    pointer, mask, *bounds = op.operands
+    assert pointer is not None
+    layout, shape = emitter.home(pointer), shape_of(pointer.ty)
+    held = emitter.get(pointer, layout)
+    masks = None if mask is None else emitter.get(mask, layout)
+    ends = [emitter.get(bound, emitter.scalar).at(0) for bound in bounds]
+    verb = "reads" if op.attribute("access") == "load" else "writes"
+    with emitter.registers(layout) as r:
+        address = f"(long long)({held.at(r)})"
+        tests = [*emitter.valid(shape, layout, r), *([] if masks is None else [masks.at(r)])]
+        test = " && ".join([*tests, *_outside(address, ends, pointee(pointer.ty).itemsize)])
+        with emitter.printer.block(f"if ({test})"):
+            emitter.put(failure(emitter, op, f"{op.attribute('access')}: {verb} outside its array"))
+
+
+def _outside(address: str, ends: Sequence[str], size: int) -> list[str]:
+    """Conditions by which an address lies in none of the ranges."""
+    pairs = zip(ends[::2], ends[1::2])
+    tests = [f"({address} < {start} || {address} + {size} > {end})" for start, end in pairs]
+    return tests or [f"{address} < {FIRST_PAGE}"]
+
+
+def reports(emitter: Emitter, op: Op) -> None:
+    """The first thread that finds something says what, and stops the launch."""
+    bad, *_ = op.operands
+    assert bad is not None
+    layout, shape = emitter.home(bad), shape_of(bad.ty)
+    held = emitter.get(bad, layout)
+    with emitter.registers(layout) as r:
+        tests = [*emitter.valid(shape, layout, r), held.at(r)]
+        with emitter.printer.block(f"if ({' && '.join(tests)})"):
+            emitter.put(failure(emitter, op, f"{op.attribute('kind')}: found by the sanitizer"))
+
+
+RULES: dict[str, Rule] = {
+    "assert": device_assert,
+    "assume": assume,
+    "check_access": check_access,
+    "print": device_print,
+    "report": reports,
+}
