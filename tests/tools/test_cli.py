@@ -56,7 +56,10 @@ def test_show_guesses_pointers_ints_and_block_sizes(capsys: pytest.CaptureFixtur
         (["show", "examples/vector_add.py::add"], "no @jit function named 'add'"),
         (["show", "examples/vector_add.py::add_kernl"], "did you mean `add_kernel`?"),
         (["show", "examples/vector_add.py::q"], "; there are add_kernel"),
-        (["show", ADD, "--stage", "spirv"], "no stage spirv; there are python, traced, checked, simpl"),
+        (
+            ["show", ADD, "--stage", "spirv"],
+            "no stage spirv; there are python, traced, checked",
+        ),
         (["show", ADD, "--stage", "trea"], "no stage trea; did you mean `tree`?"),
         (["show", ADD, "--sig", "z=i32"], "no parameter ['z']; the kernel has (x, y, out, n"),
         (["show", ADD, "--sig", "BLOK=4"], "did you mean `BLOCK`?"),

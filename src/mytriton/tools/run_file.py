@@ -17,9 +17,7 @@ from . import stand_in
 from .signature import SignatureError
 
 
-def run_file(
-    file: Path, arguments: Sequence[str], target: str | None, debug: bool = False
-) -> None:
+def run_file(file: Path, arguments: Sequence[str], target: str | None, debug: bool = False) -> None:
     """Runs a file as a program, with `sys.argv` and `sys.path` as Python would set them, and with
     the stand-in as `triton`.
 
