@@ -29,7 +29,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "test"))
 # Every function that a test compiles is verified after each pass.
 os.environ.setdefault("MYTRITON_CHECK", "1")
 # No test takes machine code that another run has left on disk; tests of the disk set it themselves.
-os.environ.setdefault("MYTRITON_CACHE_SIZE_MB", "0")
+# What a host compiler makes of cudasim's texts takes a second each, so that is kept.
+os.environ.setdefault("MYTRITON_CACHE_KINDS", "cudasim,tuning")
 
 
 def compare(file: Path, text: str, update: bool) -> str:
@@ -113,7 +114,7 @@ def cuda_texts_compile(request: pytest.FixtureRequest) -> Iterator[None]:
 def compile_once(text: str, architecture: str) -> None:
     """Compiles a text by NVRTC, unless an earlier run has; what it took is remembered on disk."""
     from mytriton.targets.cuda.launch import nvrtc
-    from mytriton.targets.disk import cache_folder
+    from mytriton.targets.store import cache_folder
 
     key = hashlib.sha256(f"{nvrtc.version()}\0{architecture}\0{text}".encode()).hexdigest()
     taken = cache_folder() / "nvrtc_took" / key

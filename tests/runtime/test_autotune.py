@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -294,3 +295,37 @@ def test_configs_compare_and_print() -> None:
     assert config == triton.Config({"BLOCK": 4}, num_warps=8) != triton.Config({"BLOCK": 4})
     assert (config.num_warps, config.num_stages, config.num_ctas) == (8, 3, 1)
     assert str(config) == "BLOCK: 4, num_warps: 8"
+
+
+def test_a_choice_on_disk_depends_on_what_the_kernel_reaches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MYTRITON_CACHE_DIR", str(tmp_path))
+    seen: list[int] = []
+    program = """
+import mytriton as triton, mytriton.language as tl
+FACTOR = {factor}
+def helper(x): return x {operator} FACTOR
+@triton.jit
+def kernel(x, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(x + i, helper(tl.load(x + i, mask=i < n)), mask=i < n)
+"""
+
+    def tune(**parts: Any) -> int:
+        file = tmp_path / f"program{len(list(tmp_path.glob('*.py')))}.py"
+        file.write_text(program.format(**parts))
+        spec = importlib.util.spec_from_file_location("program", file)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        wrap = triton.autotune(CONFIGS, ["n"], do_bench=prefer(16, seen), cache_results=True)
+        seen.clear()
+        wrap(module.kernel)[(1,)](torch.zeros(4), 4)
+        return len(seen)
+
+    assert tune(factor=2, operator="*") == 3
+    assert tune(factor=2, operator="*") == 0
+    assert tune(factor=3, operator="*") == 3
+    assert tune(factor=2, operator="+") == 3
+    assert tune(factor=2, operator="*") == 0

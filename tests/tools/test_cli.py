@@ -12,7 +12,7 @@ from pygments.token import Error, Keyword, Name, Number
 
 import mytriton as triton
 from mytriton.ir.text import print_function
-from mytriton.targets import TARGETS
+from mytriton.targets import TARGETS, store
 from mytriton.targets.cuda.launch import nvrtc
 from mytriton.tools import cli
 from mytriton.tools.cli import main
@@ -286,3 +286,23 @@ def test_the_lexer_reads_every_program_of_the_corpus(name: str) -> None:
     tokens = list(SsaLexer().get_tokens(text))
     assert "".join(text for _, text in tokens).strip() == text.strip()
     assert not [text for kind, text in tokens if kind in Error]
+
+
+def test_the_cache_is_shown_and_emptied(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(store.FOLDER, str(tmp_path))
+    monkeypatch.setenv(store.KEPT_KINDS, "cpu, tuning")
+    store.put("cpu", store.key("a"), bytes(2_000_000))
+    store.put("tuning", store.key("b"), bytes(10))
+    assert main(["cache", "info"]) == 0
+    shown = capsys.readouterr().out
+    assert str(tmp_path) in shown and "machine code of the target cpu 1 2.0" in " ".join(
+        shown.split()
+    )
+    assert "NVRTC (not kept now)" in " ".join(shown.split())
+    assert main(["cache", "clear", "cpu"]) == 0
+    assert capsys.readouterr().out == f"1 entries deleted from {tmp_path}\n"
+    assert store.get("cpu", store.key("a")) is None and store.get("tuning", store.key("b"))
+    assert main(["cache", "info", "gpu"]) == 1
+    assert "no kind gpu; there are cpu" in capsys.readouterr().err

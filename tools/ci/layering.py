@@ -19,6 +19,7 @@ from tools.ci.source import Finding, python_files
 
 PACKAGE = "mytriton"
 LAYERS = (
+    "log",
     "fork",
     "errors",
     "ir",

@@ -273,19 +273,20 @@ class Autotuner(Wrapper):
     ) -> bool:
         """Takes the choice found on disk, or calls `bench_fn` and puts its choice there. Returns
         whether one was found. Configurations with a pre_hook are timed every time."""
-        from .tuning_cache import choice_file, read_choice, write_choice
+        from .tuning_cache import choice_key, read_choice, write_choice
 
         if any(config.pre_hook is not None for config in configs):
             bench_fn()
             return False
-        facts = (self.kernel.cache_key, repr(tuning_key), *map(str, configs))
-        file = choice_file(self.__name__, facts)
-        stored = read_choice(file)
+        kept_by = choice_key(
+            self.kernel.fn, (repr(tuning_key), *(repr(c.all_kwargs()) for c in configs))
+        )
+        stored = read_choice(kept_by)
         if stored is not None and 0 <= stored < len(configs):
             self.cache[tuning_key] = configs[stored]
             return True
         bench_fn()
-        write_choice(file, list(configs).index(self.cache[tuning_key]))
+        write_choice(kept_by, list(configs).index(self.cache[tuning_key]))
         return False
 
     # -- the hooks where none were given

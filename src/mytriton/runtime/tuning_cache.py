@@ -1,47 +1,54 @@
 """An autotuner's choices on disk, for `cache_results=True`.
 
-A file's name is the hash of everything the choice depends on: the sources of the kernel and of the
-functions it calls, the tuning key (target included), the configurations, this machine and the
-versions. So a choice made for something else is not found; a file that cannot be read is ignored.
+A choice is kept by everything it depends on: the sources of the kernel and of the functions that it
+reaches, the plain values that they read from outside, the tuning key (target included), the
+configurations, this machine and this package's source. So a choice made for something else is not
+found.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import platform
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
-from ..targets.disk import cache_folder
-
-FORMAT = "1"
-"""Raised when what a file holds, or what goes into its name, changes."""
-
-
-def choice_file(kernel: str, facts: Iterable[str]) -> Path:
-    """The file for the choice that follows from these facts."""
-    machine = (FORMAT, platform.machine(), platform.processor(), str(os.cpu_count()))
-    digest = hashlib.sha256("\0".join([*machine, *facts]).encode()).hexdigest()[:32]
-    return cache_folder() / f"{kernel}.{digest}.autotune.json"
+from ..frontend.guards import guards_of
+from ..frontend.source import source
+from ..targets import store
 
 
-def read_choice(file: Path) -> int | None:
+def choice_key(fn: Callable[..., Any], facts: Iterable[str]) -> str:
+    """The key of the choice for a kernel's function that follows from these facts."""
+    machine = (platform.machine(), platform.processor(), str(os.cpu_count()))
+    return store.key("choice", store.source_digest("**/*"), *machine, *_reached(fn), *facts)
+
+
+def _reached(fn: Callable[..., Any]) -> Iterator[str]:
+    """The sources of the functions that a function reaches, itself included, and the plain values
+    that they read from globals, closures, modules and objects."""
+    guards = guards_of([fn])
+    names = {f"{one.__module__}:{one.__qualname__}": one for one in guards.functions}
+    for name in sorted(names):
+        yield name
+        yield _source(names[name])
+    for guard in sorted(guards.entries, key=lambda guard: guard.path):
+        if isinstance(guard.value, (bool, int, float, str, tuple, type(None))):
+            yield f"{guard.path} = {guard.value!r}"
+
+
+def _source(fn: Any) -> str:
+    """Its text; of one made by `exec`, which has none, its code."""
+    code = fn.__code__
+    return source(fn) or repr((code.co_code, code.co_names, code.co_consts))
+
+
+def read_choice(key: str) -> int | None:
     """The index of the configuration chosen before; None where there is none."""
-    try:
-        return int(json.loads(file.read_text())["best"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+    found = store.get("tuning", key)
+    return None if found is None else int.from_bytes(found, "little")
 
 
-def write_choice(file: Path, best: int) -> None:
-    """Keeps a choice. The file appears whole or not at all; a folder that cannot be written is no
-    error."""
-    scratch = file.with_suffix(f".{os.getpid()}.part")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        scratch.write_text(json.dumps({"best": best}))
-        scratch.replace(file)
-    except OSError:
-        scratch.unlink(missing_ok=True)
+def write_choice(key: str, best: int) -> None:
+    """Keeps a choice."""
+    store.put("tuning", key, best.to_bytes(4, "little"))

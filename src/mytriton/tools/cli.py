@@ -1,4 +1,4 @@
-"""The command line: `mytriton run`, `mytriton show`, `mytriton doctor`.
+"""The command line: `mytriton run`, `mytriton show`, `mytriton cache`, `mytriton doctor`.
 
 Each command is a thin reader of a module that does the work and can be called from Python
 as well.
@@ -19,6 +19,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 
 from ..errors import KernelFault, did_you_mean
+from ..targets import store
 from . import stand_in
 from .doctor import report
 from .run_file import run_file
@@ -73,6 +74,12 @@ def parser() -> argparse.ArgumentParser:
     switch.add_argument("environment", nargs="?", type=Path, help="its folder; default: this one")
     switch.add_argument("--remove", action="store_true", help="take the stand-in out again")
     switch.set_defaults(command=_stand_in)
+
+    cache = commands.add_parser("cache", help="what is kept on disk between runs")
+    cache.add_argument("action", choices=("info", "clear"), help="print it, or delete it")
+    kinds = "; ".join(f"{kind}: {about}" for kind, about in store.KINDS.items())
+    cache.add_argument("kinds", nargs="*", help=f"of these kinds only: {kinds}")
+    cache.set_defaults(command=_cache)
 
     doctor = commands.add_parser("doctor", help="what this machine has and which targets work")
     doctor.set_defaults(command=_doctor)
@@ -141,6 +148,25 @@ def lexer(name: str) -> Any:
     from .ssa_lexer import SsaLexer
 
     return SsaLexer()
+
+
+def _cache(options: argparse.Namespace) -> int:
+    unknown = [kind for kind in options.kinds if kind not in store.KINDS]
+    if unknown:
+        raise SignatureError(f"no kind {', '.join(unknown)}; there are {', '.join(store.KINDS)}")
+    kinds = tuple(options.kinds) or tuple(store.KINDS)
+    if options.action == "clear":
+        print(f"{store.clear(kinds)} entries deleted from {store.cache_folder()}")
+        return 0
+    table = Table("", "what", "entries", "MB", box=None)
+    for kind in kinds:
+        sizes = [entry.nbytes for entry in store.entries(kind)]
+        kept = "" if store.is_kept(kind) else " (not kept now)"
+        table.add_row(kind, store.KINDS[kind] + kept, str(len(sizes)), f"{sum(sizes) / 1e6:.1f}")
+    limit = store.size_limit() >> 20
+    print(f"{store.cache_folder()}, at most {limit} MB ({store.SIZE}):")
+    Console().print(table)
+    return 0
 
 
 def _doctor(options: argparse.Namespace) -> int:

@@ -6,11 +6,13 @@ the numbered text.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from ....errors import CompileValueError
+from ... import store
 
 OPTIONS = ("--std=c++14",)
 """The options of every compilation: those of the launch."""
@@ -69,11 +71,24 @@ def _nvrtc() -> Any:
 
 @cache
 def compile_nvrtc(text: str, arch: str = "sm_80") -> Compiled:
-    """The text compiled for an architecture (`sm_80`, `sm_90a`, …). Each text is compiled once a
-    process.
+    """The text compiled for an architecture (`sm_80`, `sm_90a`, …), or found in the cache.
 
     Raises NvrtcError with the log where NVRTC refuses it, CompileValueError where there is none.
     """
+    key = store.key(text, arch, repr(version()), *OPTIONS)
+    content = store.fetch("nvrtc", key, lambda: _packed(_compiled(text, arch)))
+    length = int.from_bytes(content[:4], "little")
+    ptx, log = json.loads(content[4 : 4 + length])
+    return Compiled(arch, ptx, content[4 + length :], log)
+
+
+def _packed(made: Compiled) -> bytes:
+    """The length of what is text, the text, the machine code."""
+    text = json.dumps([made.ptx, made.log]).encode()
+    return len(text).to_bytes(4, "little") + text + made.cubin
+
+
+def _compiled(text: str, arch: str) -> Compiled:
     nvrtc = _nvrtc()
     program = _call(nvrtc.nvrtcCreateProgram, text.encode(), b"kernel.cu", 0, [], [])
     try:

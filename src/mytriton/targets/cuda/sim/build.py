@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from ....errors import CompileError
-from ...disk import cache_folder
+from ...store import cache_folder
 
 COMPILERS = ("c++", "g++", "clang++")
 FLAGS = (
