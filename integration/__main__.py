@@ -100,7 +100,8 @@ def _lines(output: Path) -> list[dict[str, Any]]:
 
 
 def _outcomes(output: Path) -> Rows:
-    return [row for line in _lines(output) for row in line.get("outcomes", ())]
+    rows = [row for line in _lines(output) for row in line.get("outcomes", ())]
+    return [row for row in rows if row["status"] != "no kernel"]
 
 
 def _running(output: Path) -> str | None:

@@ -23,6 +23,10 @@ TOLERANCE = {
 """(relative, absolute) by dtype; ints and bools are equal."""
 
 
+class NoKernel(Exception):
+    """The case launched no kernel, so it says nothing of this project."""
+
+
 @dataclass(frozen=True)
 class Case:
     """One op of a library with one kind of input."""
@@ -35,7 +39,8 @@ class Case:
 @dataclass(frozen=True)
 class Outcome:
     """What a case did: "ok", "wrong" (it differs from the reference), "failed" (it raised),
-    "crashed" (it ended the process) or "slow" (it ran out of time); seconds include compiling."""
+    "crashed" (it ended the process), "slow" (it ran out of time) or "no kernel"; seconds include
+    compiling."""
 
     op: str
     variant: str
@@ -63,6 +68,8 @@ def perform(case: Case) -> list[Outcome]:
                 Outcome(op, variant, "wrong" if fault else "ok", seconds, fault)
                 for op, fault in faults.items()
             ]
+    except NoKernel:
+        status = "no kernel"
     except AssertionError as error:
         status, detail = "wrong", _first_line(error)
     except Exception as error:

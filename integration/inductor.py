@@ -11,14 +11,13 @@ from typing import Any
 import torch
 import torch._dynamo
 import torch._inductor.config as config
+import torch._inductor.metrics as metrics
 import torch.nn.functional as F
 from torch import nn
 
-from integration.harness import Case, close, gradients
+from integration.harness import Case, NoKernel, close, gradients
 
 DTYPES = (torch.float32, torch.bfloat16, torch.int64)
-OPERATORS = 300
-"""How many of the operators of PyTorch's test database are compiled."""
 UNSUITED = {"rand", "bernoulli", "dropout", "normal", "uniform", "exponential", "multinomial",
             "empty", "geometric", "cauchy", "linalg", "fft", "sparse", "nonzero", "unique",
             "masked_select", "svd", "qr", "to_", "_refs", "special", "complex", "signal",
@@ -123,7 +122,7 @@ def cases() -> Iterator[Case]:
     from torch.testing._internal.common_methods_invocations import op_db
 
     suited = (op for op in op_db if not any(word in op.name for word in UNSUITED))
-    for op in islice(suited, OPERATORS):
+    for op in suited:
         for dtype in DTYPES:
             if dtype in op.supported_dtypes("cpu"):
                 name = str(dtype).removeprefix("torch.")
@@ -148,6 +147,7 @@ def run_model(name: str) -> None:
 
 
 def run_operator(op: Any, dtype: torch.dtype) -> None:
+    metrics.reset()
     for sample in islice(op.sample_inputs("cpu", dtype, requires_grad=False), 2):
         try:
             expected = op(sample.input, *sample.args, **sample.kwargs)
@@ -156,4 +156,17 @@ def run_operator(op: Any, dtype: torch.dtype) -> None:
             continue
         torch._dynamo.reset()
         compiled: Any = torch.compile(lambda x, a, k: op(x, *a, **k))
-        close(compiled(sample.input, sample.args, sample.kwargs), expected, scale=2)
+        actual = compiled(sample.input, sample.args, sample.kwargs)
+        try:
+            close(actual, expected, scale=2)
+        except AssertionError:
+            # Eager rounds to the dtype after each step, a fused kernel at its end.
+            wide = sample.transform(_wide)
+            close(actual, op(wide.input, *wide.args, **wide.kwargs), scale=2)
+    if metrics.generated_kernel_count == 0:
+        raise NoKernel
+
+
+def _wide(given: Any) -> Any:
+    floats = isinstance(given, torch.Tensor) and given.is_floating_point()
+    return given.double() if floats else given
