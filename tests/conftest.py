@@ -28,6 +28,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "test"))
 
 # Every function that a test compiles is verified after each pass.
 os.environ.setdefault("MYTRITON_CHECK", "1")
+# cudasim makes all its checks.
+os.environ.setdefault("MYTRITON_CUDASIM", "all")
 # No test takes machine code that another run has left on disk; tests of the disk set it themselves.
 # What a host compiler makes of cudasim's texts takes a second each, so that is kept.
 os.environ.setdefault("MYTRITON_CACHE_KINDS", "cudasim,tuning")

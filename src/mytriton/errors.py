@@ -161,5 +161,9 @@ class KernelMemoryError(KernelError, IndexError):
     written."""
 
 
+class KernelRaceError(KernelError):
+    """Two accesses of the same memory, one of them a write, that nothing orders."""
+
+
 class KernelAssertionError(KernelError, AssertionError):
     """A `tl.device_assert` or `tl.assume` that does not hold."""

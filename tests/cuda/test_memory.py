@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mytriton.language as tl
-from mytriton.errors import KernelAssertionError
+from mytriton.errors import KernelError, KernelRaceError
 from mytriton.ir.numeric import memory_dtype
 from mytriton.ir.ops import TABLE
 from mytriton.ir.structural import ATOMICS
@@ -139,7 +139,8 @@ def test_offsets_past_32_bits():
     """)
     x = np.zeros(4, np.int8)
     given = arguments_of(function, (x, 2**31 - 1, 2**31 - 1))
-    far = dataclasses.replace(given[0], address=given[0].address - 2 * (2**31 - 1) + 2)
+    away = given[0].address - 2 * (2**31 - 1) + 2
+    far = dataclasses.replace(given[0], address=away, nbytes=None)
     sim.run(generate(function), (1, 1, 1), [far, *given[1:]])
     assert x.tolist() == [0, 0, 1, 0]
 
@@ -258,13 +259,16 @@ def test_a_statement_waits_for_what_other_lanes_did_before(kernel, types, given,
 
 
 def test_without_its_barrier_such_a_kernel_is_wrong():
-    """So cudasim does show what a missing barrier breaks."""
+    """So cudasim does show what a missing barrier breaks, and says it where it is asked to."""
     function = traced(shift, x="*i32", n="i32", BLOCK=64)
     source = generate(function)
     broken = dataclasses.replace(source, kernel=source.kernel.replace("__syncthreads();", ""))
     x = np.arange(65, dtype=np.int32)
-    sim.run(broken, (1, 1, 1), arguments_of(function, (x, 0)))
+    sim.run(broken, (1, 1, 1), arguments_of(function, (x, 0)), checks="none")
     assert x.tolist() == [0] * 65
+    x = np.arange(65, dtype=np.int32)
+    with pytest.raises(KernelRaceError, match=r"element 1 of `x`, which has 65 of i32"):
+        sim.run(broken, (1, 1, 1), arguments_of(function, (x, 0)), checks="global")
 
 
 def test_a_kernel_of_one_thread_needs_no_barrier():
@@ -442,8 +446,8 @@ def test_threads_that_part_before_a_barrier_are_reported():
     parted = source.kernel.replace("__syncthreads();", "if (v0 < 4) __syncthreads();")
     broken = dataclasses.replace(source, kernel=parted)
     x = np.zeros(9, np.int32)
-    with pytest.raises(KernelAssertionError, match=r"4 of 8 threads of program \(0, 0, 0\) wait"):
-        sim.run(broken, (1, 1, 1), arguments_of(function, (x, 0)))
+    with pytest.raises(KernelError, match=r"4 of 8 threads wait at the barrier of line 5"):
+        sim.run(broken, (1, 1, 1), arguments_of(function, (x, 0)), checks="none")
 
 
 def test_every_structural_op_has_a_rule():

@@ -23,7 +23,7 @@ _LINE = re.compile(
 )
 """A line with a value: who printed it, the element's place in its block, the value and its mark."""
 _KINDS: dict[str, Any] = {"\1": np.float32, "\2": np.float64, "\3": int}
-"""The kind of a value by the mark that `print` of `host.h` puts before it."""
+"""The kind of a value by the mark that `print` of `prints.h` puts before it."""
 
 
 @dataclass

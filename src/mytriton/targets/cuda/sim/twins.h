@@ -41,39 +41,59 @@ inline void fail(const char* message, const char* file, int line, const char* fu
 }
 
 // --- volatile_load
-template <typename T> inline T volatile_load(T* address) {
+template <typename T> UNCHECKED inline T volatile_load(T* address) {
     cudasim::yield();
+    cudasim::simulator->touch(address, sizeof(T), cudasim::READ | cudasim::ATOMIC);
     return *address;
 }
 
+// --- compare_and_swap
+template <typename Word>
+UNCHECKED inline Word compare_and_swap(Word* address, Word expected, Word desired) {
+    return atomicCAS(address, expected, desired);
+}
+
+// --- atomic_update
+template <typename T, typename Value, typename Combine>
+UNCHECKED inline Value atomic_update(T* address, Value value, Combine combine) {
+    T old = cudasim::taken(address);
+    *address = (T)combine((Value)old, value);
+    cudasim::yield();
+    return (Value)old;
+}
+
 // --- load_vector
-template <int N, typename Local, typename T> inline void load_vector(Local* to, const T* from) {
-    cudasim::check_aligned(from, sizeof(T) * N);
+template <int N, typename Local, typename T>
+UNCHECKED inline void load_vector(Local* to, const T* from) {
+    cudasim::read(from, sizeof(T) * N);
     for (int i = 0; i < N; i++) to[i] = (Local)from[i];
 }
 
 // --- store_vector
-template <int N, typename Local, typename T> inline void store_vector(T* to, const Local* from) {
-    cudasim::check_aligned(to, sizeof(T) * N);
-    for (int i = 0; i < N; i++) to[i] = (T)from[i];
+template <int N, typename Local, typename T>
+UNCHECKED inline void store_vector(T* to, const Local* from) {
+    T several[N];
+    for (int i = 0; i < N; i++) several[i] = (T)from[i];
+    cudasim::write(to, several, sizeof several);
 }
 
 // --- load_matrices
-inline void load_matrices(unsigned int* to, const void* from, int line = __builtin_LINE()) {
-    cudasim::check_aligned(from, 16);
+UNCHECKED inline void load_matrices(
+    unsigned int* to, const void* from, int line = __builtin_LINE()) {
     const void* rows[32];
-    cudasim::from_warp(from, rows, line);
+    cudasim::read(from, 16);
+    cudasim::from_warp("ldmatrix", from, rows, line);
     unsigned int lane = threadIdx.x % 32;
     for (int i = 0; i < 4; i++)
         to[i] = ((const unsigned int*)rows[8 * i + lane / 4])[lane % 4];
 }
 
 // --- load_matrices_transposed
-inline void load_matrices_transposed(
+UNCHECKED inline void load_matrices_transposed(
     unsigned int* to, const void* from, int line = __builtin_LINE()) {
-    cudasim::check_aligned(from, 16);
     const void* rows[32];
-    cudasim::from_warp(from, rows, line);
+    cudasim::read(from, 16);
+    cudasim::from_warp("ldmatrix", from, rows, line);
     unsigned int lane = threadIdx.x % 32;
     for (int i = 0; i < 4; i++) {
         to[i] = 0;
@@ -95,33 +115,33 @@ inline unsigned int pack_bf16(float low, float high) {
 }
 
 // --- mma_f16
-inline void mma_f16(
+UNCHECKED inline void mma_f16(
     float* sum, const unsigned int* a, const unsigned int* b, int line = __builtin_LINE()) {
-    cudasim::mma<f16, double>(sum, a, b, line);
+    cudasim::mma<f16, double>("mma", sum, a, b, line);
 }
 
 // --- mma_bf16
-inline void mma_bf16(
+UNCHECKED inline void mma_bf16(
     float* sum, const unsigned int* a, const unsigned int* b, int line = __builtin_LINE()) {
-    cudasim::mma<bf16, double>(sum, a, b, line);
+    cudasim::mma<bf16, double>("mma", sum, a, b, line);
 }
 
 // --- mma_tf32
-inline void mma_tf32(
+UNCHECKED inline void mma_tf32(
     float* sum, const unsigned int* a, const unsigned int* b, int line = __builtin_LINE()) {
-    cudasim::mma<float, double>(sum, a, b, line);
+    cudasim::mma<float, double>("mma", sum, a, b, line);
 }
 
 // --- mma_s8
-inline void mma_s8(
+UNCHECKED inline void mma_s8(
     int* sum, const unsigned int* a, const unsigned int* b, int line = __builtin_LINE()) {
-    cudasim::mma<signed char, long long>(sum, a, b, line);
+    cudasim::mma<signed char, long long>("mma", sum, a, b, line);
 }
 
 // --- mma_u8
-inline void mma_u8(
+UNCHECKED inline void mma_u8(
     int* sum, const unsigned int* a, const unsigned int* b, int line = __builtin_LINE()) {
-    cudasim::mma<unsigned char, long long>(sum, a, b, line);
+    cudasim::mma<unsigned char, long long>("mma", sum, a, b, line);
 }
 
 // --- shared_address
