@@ -24,6 +24,7 @@ from ..frontend.guards import Guards
 from ..frontend.signature import Constexpr
 from ..frontend.trace import traced
 from ..ir.nodes import Function, Param
+from ..log import tell
 from ..passes import pipeline
 from ..passes.checks.hidden import Hidden
 from ..passes.checks.instrument import instrument
@@ -114,6 +115,9 @@ class Compilation:
         key = target, overlap
         found = self._executables.get(key)
         if found is None:
+            if (target, not overlap) in self._executables:
+                shared = "share memory now" if overlap else "share no memory now"
+                tell("recompiles", f"{self.name} on {target}: arrays that it stores to {shared}")
             row, options = TARGETS[target], dataclasses.replace(self.options, overlap=overlap)
             with compiling:
                 found = self._executables[key] = self._executable(row, options)

@@ -32,6 +32,7 @@ from .launch import Meta
 from .options import LAUNCH_OPTIONS, check_options, compile_options, options_key
 from .parameters import parameters
 from .plan import Plan
+from .recompiles import tell_why
 from .target import chosen_target, target_of
 
 if TYPE_CHECKING:
@@ -343,6 +344,7 @@ class JITFunction(KernelInterface):
         name = self.repr(Specialized(arguments)) if self._repr else self.__name__
         if told is not None and told(HOOKS.jit_cache_hook, key, arguments):
             return None
+        tell_why(name, key[0], arguments, self.compilations, key)
         compilation = Compilation(self.fn, arguments, key[0], name)
         compilation.prepare(target)
         self.compilations[key] = compilation

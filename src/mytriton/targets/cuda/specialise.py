@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ...ir.nodes import Function
+from ...log import tell
 from .. import Grid
 from ..memory import Argument, Buffer
 from .emit.numbering import numbers_leave_32_bits
@@ -49,6 +50,7 @@ class Variants:
         if facts == NOTHING and not self.overlap and not wraps:
             return self.source
         if (facts, wraps) not in self._made:
+            tell_why(self.source.name, facts, wraps, list(self._made))
             aligned, ones = facts
             options = replace(
                 self.source.options,
@@ -59,6 +61,26 @@ class Variants:
             )
             self._made[facts, wraps] = generate(function, options)
         return self._made[facts, wraps]
+
+
+def tell_why(name: str, facts: Facts, wraps: bool, before: list[tuple[Facts, bool]]) -> None:
+    """Tells how the facts of a launch differ from the most similar ones before."""
+    if not before:
+        return
+    aligned, ones = facts
+
+    def different(other: tuple[Facts, bool]) -> list[str]:
+        (then_aligned, then_ones), then_wraps = other
+        rows = ((aligned, then_aligned, f"a multiple of {ALIGNMENT}"), (ones, then_ones, "1"))
+        said = [
+            f"{one} is {'' if one in now else 'not '}{about}, unlike before"
+            for now, then, about in rows
+            for one in sorted(now ^ then)
+        ]
+        grid = f"the grid has {'more' if wraps else 'no more'} than 2^31 elements"
+        return said if wraps == then_wraps else [*said, grid]
+
+    tell("recompiles", f"{name}: {'; '.join(min(map(different, before), key=len))}")
 
 
 NOTHING: Facts = (frozenset(), frozenset())
