@@ -80,7 +80,8 @@ def tell_why(name: str, facts: Facts, wraps: bool, before: list[tuple[Facts, boo
         grid = f"the grid has {'more' if wraps else 'no more'} than 2^31 elements"
         return said if wraps == then_wraps else [*said, grid]
 
-    tell("recompiles", f"{name}: {'; '.join(min(map(different, before), key=len))}")
+    fewest = min((different(one) for one in before), key=len)
+    tell("recompiles", f"{name}: {'; '.join(fewest)}")
 
 
 NOTHING: Facts = (frozenset(), frozenset())
