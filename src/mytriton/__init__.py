@@ -15,6 +15,7 @@ from .runtime.host_functions import (
 )
 from .runtime.jit import JITFunction, KernelInterface, jit
 from .runtime.target import set_target, target
+from .strict import StrictError, strict
 
 if TYPE_CHECKING:
     from .runtime.autotune import Autotuner, autotune
@@ -35,6 +36,7 @@ __all__ = [
     "KernelInterface",
     "MockTensor",
     "OutOfResources",
+    "StrictError",
     "TensorWrapper",
     "aggregate",
     "autotune",
@@ -47,6 +49,7 @@ __all__ = [
     "next_power_of_2",
     "reinterpret",
     "set_target",
+    "strict",
     "target",
     "testing",
 ]

@@ -22,6 +22,7 @@ LAYERS = (
     "log",
     "fork",
     "errors",
+    "strict",
     "ir",
     "elementary",
     "language",

@@ -20,6 +20,7 @@ from .heap import Content, Heap, values_of, write
 from .join import Join, World
 from .jumps import RETURNED
 from .plan import Assembly, Plan
+from .portable import check_choice
 from .rewrite import Site
 from .watch import moment, refuse_advanced
 
@@ -82,6 +83,7 @@ class KernelIf:
 
     def second(self, value: Any) -> Any:
         frame = sys._getframe(1)
+        check_choice(self.left.values[""], value)
         join = self.joined(self.expression_world(value, frame))
         return self.finish(join, [join.name("")], frame)[0]
 

@@ -19,6 +19,7 @@ from ..ir.triton_types import TritonType
 from ..ir.types import BOOL, element_of
 from ..language.constexpr import unwrap
 from ..language.debug import StaticAssertionError
+from ..language.portable import check_logical
 from ..language.promotion import (
     number_as,
     truth,
@@ -173,6 +174,7 @@ class Control:
             return right
         if not left.shape and _is_python(right) and not _truth(right):
             return False
+        check_logical((left, right), "and")
         return left.logical_and(_logical(right))
 
     def or_(self, left: Any, right: Any) -> Any:
@@ -181,10 +183,14 @@ class Control:
             return right
         if not left.shape and _is_python(right) and _truth(right):
             return True
+        check_logical((left, right), "or")
         return left.logical_or(_logical(right))
 
     def not_(self, value: Any) -> Any:
-        return value.logical_not() if isinstance(value, tensor) else not unwrap(value)
+        if not isinstance(value, tensor):
+            return not unwrap(value)
+        check_logical((value,), "not")
+        return value.logical_not()
 
     def bare_bitwise(self, left: Any, right: Any, symbol: str, place: str) -> Any:
         """`left & right` as an operand of a comparison, without parentheses of its own. Between two

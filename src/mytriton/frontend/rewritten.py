@@ -13,6 +13,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from .control import Control
+from .portable import check_portable
 from .rewrite import Site, rewrite_function
 from .source import ByCode, compile_in, definition
 
@@ -23,6 +24,7 @@ def rewritten(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with its control flow rewritten."""
     if not isinstance(function, FunctionType):
         return function
+    check_portable(function)
     code = function.__code__
     if code not in _REWRITTEN:
         _REWRITTEN[code] = _rewrite(function)

@@ -14,6 +14,7 @@ from ..errors import CompileTypeError, CompileValueError
 from ..ir.types import Element, VectorType
 from . import hints
 from .constexpr import constexpr, unwrap
+from .portable import check_known
 from .promotion import Number, known
 from .tensor import TensorLike, tensor
 
@@ -49,6 +50,7 @@ __all__ = [
 def constant_int(value: ConstInt, what: str) -> int:
     """An int known while the kernel is compiled. Raises CompileTypeError otherwise."""
     value = unwrap(value)
+    check_known(value, what)
     found: Any = known(value.handle) if isinstance(value, tensor) else value
     if isinstance(found, float) or not hasattr(found, "__index__"):
         text = repr(found)

@@ -16,6 +16,7 @@ from .arguments import (
 )
 from .constexpr import builtin, unwrap
 from .dtypes import as_dtype
+from .portable import check_cast
 from .promotion import bitcast as bits_as
 from .promotion import cast as converted
 from .promotion import convert_number, emit, number_type, operand
@@ -119,6 +120,7 @@ def cast(
     value = operand(source)
     if bitcast:
         return tensor(bits_as(value, target))
+    check_cast(element_of(value.ty), target)
     rounding = _rounding(unwrap(fp_downcast_rounding), element_of(value.ty), target)
     return tensor(converted(value, target, rounding))
 

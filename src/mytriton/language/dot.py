@@ -34,6 +34,7 @@ from .constexpr import builtin
 from .creation import cast, full
 from .dtypes import as_dtype
 from .math import where
+from .portable import check_dot
 from .promotion import Handle, emit
 from .shapes import expand_dims, interleave, reshape
 from .tensor import given, tensor, to_tensor
@@ -61,6 +62,7 @@ def dot(
     """
     left, right = _operands(to_tensor(input), to_tensor(other))
     shape = _product_shape(left, right)
+    check_dot(left.shape[-2], left.shape[-1], right.shape[-1], left.dtype)
     precision = _precision(input_precision, allow_tf32, left.dtype)
     start = _accumulator(acc, out_dtype, left.dtype, shape)
     operands = [left.handle, right.handle, start]

@@ -18,7 +18,8 @@ from ..ir.types import element_of
 from . import semantics
 from .arguments import ConstBool, TensorLike
 from .constexpr import HIDDEN, builtin, constexpr, unwrap
-from .promotion import emit, promote
+from .portable import check_elements
+from .promotion import emit, operand, promote
 from .tensor import given, tensor
 
 ElementFunction: TypeAlias = Callable[..., tensor]
@@ -36,6 +37,7 @@ def function_of(row: Row) -> ElementFunction:
         if named.keys() != set(names) or len(args) > len(names):
             raise CompileTypeError(f"{row.name} takes ({', '.join(names)}), got {sorted(named)}")
         operands = promote(*(given(named[name]) for name in names), symbol=row.name)
+        check_elements(row.name, operands)
         return tensor(emit(row.name, *operands))
 
     function.__name__ = function.__qualname__ = row.name
@@ -94,6 +96,7 @@ if not TYPE_CHECKING:
 
 def sqrt_rn(x: TensorLike, _semantic: Any = None) -> tensor:
     """The square root, correctly rounded."""
+    check_elements("sqrt_rn", (operand(given(x)),))
     return sqrt(x)
 
 
@@ -192,4 +195,5 @@ def fdiv(
 @builtin
 def div_rn(x: TensorLike, y: TensorLike) -> tensor:
     """x / y rounded to nearest even, of floats (numbers and ints are taken as f32)."""
+    check_elements("div_rn", (operand(given(x)), operand(given(y))))
     return tensor(semantics.true_divide(given(x), given(y)))

@@ -17,6 +17,7 @@ from ..ir.types import BOOL, Element, PointerType, element_of, shape_of
 from . import promotion
 from .arguments import Axes, ConstBool, ConstInt, ConstStr, TensorLike, one_of
 from .constexpr import builtin
+from .portable import check_atomic
 from .promotion import Handle, common_shape, convert_number, emit, operand, truth
 from .semantics import is_pointer
 from .tensor import given, tensor
@@ -209,6 +210,7 @@ def _atomic(
     sync = _sync(sem, scope)
     handle, guard = _masked(pointer_operand(pointer, what), mask, what)
     value = value_operand(val, handle, what)
+    check_atomic(element_of(value.ty), kind)
     return tensor(emit("atomic", handle, value, guard, kind=kind, **sync))
 
 

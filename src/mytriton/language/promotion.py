@@ -37,6 +37,7 @@ from ..ir.types import (
     element_of,
     shape_of,
 )
+from .portable import check_shape
 
 Number: TypeAlias = bool | int | float
 """A weak number: Python's."""
@@ -54,6 +55,7 @@ def emit(name: str, *operands: Operand, **attrs: object) -> Handle:
     """Emits an op of one result."""
     result = build.emit(name, *operands, **attrs)
     assert result is not None
+    check_shape(result)
     return result
 
 

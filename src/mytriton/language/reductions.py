@@ -24,6 +24,7 @@ from .arguments import (
 )
 from .constexpr import builtin
 from .creation import arange
+from .portable import check_histogram
 from .promotion import Handle, common_shape, emit, operand, truth
 from .shapes import along_axis, expand_dims, ravel, reshape
 from .tensor import given, tensor, to_tensor, wrap
@@ -191,6 +192,7 @@ def histogram(input: TensorLike, num_bins: ConstInt, mask: TensorLike | None = N
     Elements outside, and those where the mask is false, are not counted.
     """
     value = to_tensor(input)
+    check_histogram(value.dtype)
     guard = None
     if mask is not None:
         guard = promotion.fit(truth(given(mask)), value.shape, "the mask")

@@ -23,6 +23,7 @@ from ..ir.types import (
     PointerType,
     element_of,
 )
+from .portable import check_division
 from .promotion import (
     Given,
     Handle,
@@ -90,6 +91,7 @@ def _offset(pointer: Handle, offset: Given) -> Handle:
 
 def true_divide(left: Given, right: Given) -> Handle:
     """`/`: of ints in f32; of floats below 32 bits in f32 too."""
+    check_division(left, right, "/")
     element = F64 if meeting((left, right), "/") == F64 else F32
     return emit("div", *align([operand(left, element), operand(right, element)], "/"))
 
@@ -111,6 +113,7 @@ def _whole_division(name: str, operands: Sequence[Handle]) -> Handle:
 
 def floor_divide(left: Given, right: Given) -> Handle:
     """`//` of ints: C's, toward zero. Raises CompileTypeError for floats or mixed signedness."""
+    check_division(left, right, "//")
     values = promote(left, right, symbol="//", division=True)
     _integers(values, "//")
     return _whole_division("div", values)
@@ -118,6 +121,7 @@ def floor_divide(left: Given, right: Given) -> Handle:
 
 def modulo(left: Given, right: Given) -> Handle:
     """`%`: of ints C's, with the sign of the left; of floats fmod, in f32 at least."""
+    check_division(left, right, "%")
     return _whole_division("mod", promote(left, right, symbol="%", division=True))
 
 

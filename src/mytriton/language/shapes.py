@@ -23,6 +23,7 @@ from .arguments import (
 )
 from .constexpr import builtin
 from .creation import arange
+from .portable import check_same
 from .promotion import common_shape, emit, promote
 from .tensor import given, tensor, to_tensor
 
@@ -166,6 +167,7 @@ def permute(input: TensorLike, *dims: Axes) -> tensor:
 @builtin
 def join(a: TensorLike, b: TensorLike) -> tensor:
     """Both values, promoted and broadcast, along a new last axis of extent 2."""
+    check_same(to_tensor(a).dtype, to_tensor(b).dtype, "tl.join")
     left, right = map(tensor, promote(given(a), given(b), symbol="join"))
     shape = common_shape([left.shape, right.shape], "join")
     pair = (promotion.broadcast_to(value.handle, shape) for value in (left, right))
@@ -196,6 +198,7 @@ def cat(
 
     The other extents must be equal; dtypes promote.
     """
+    check_same(to_tensor(input).dtype, to_tensor(other).dtype, "tl.cat")
     left, right = promote(given(input), given(other), symbol="cat")
     axis = axis_argument(dim, len(tensor(left).shape), "dim")
     return tensor(emit("cat", left, right, axis=axis))

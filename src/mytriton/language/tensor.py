@@ -7,17 +7,19 @@ the work, the result is wrapped again. The methods that are language functions (
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 
-from ..errors import CompileTypeError, CompileValueError
+from ..errors import CompileTypeError, CompileValueError, is_user_code
 from ..ir.build import current, tracing
 from ..ir.nodes import Const, Operand
 from ..ir.types import F32, Element, PointerType, Type, element_of, shape_of
 from . import hints, semantics
 from .constexpr import builtin, constexpr, unwrap
 from .foreign import Foreign
+from .portable import check_index
 from .promotion import Given, Handle, Number, emit, known, operand, reshape, truth
 
 if TYPE_CHECKING:
@@ -312,6 +314,8 @@ class tensor(Methods, Foreign):
     # -- indexing
 
     def __getitem__(self, index: Any) -> tensor:
+        if is_user_code(sys._getframe(1).f_code.co_filename):
+            check_index(index if isinstance(index, tuple) else (index,))
         return tensor(_indexed(self, index))
 
     def __setitem__(self, index: Any, value: Any) -> None:

@@ -29,6 +29,7 @@ from ..passes import pipeline
 from ..passes.checks.hidden import Hidden
 from ..passes.checks.instrument import instrument
 from ..passes.provenance import makes_unknown_addresses, written
+from ..strict import strict
 from ..targets import TARGETS, CompileOptions, Executable, PythonKernel, Target
 from .checked import Checked
 
@@ -79,7 +80,7 @@ class Compilation:
     @cached_property
     def traced(self) -> Traced:
         """The function as traced, and its guards."""
-        with compiling:
+        with compiling, strict(self.options.strict):
             return Traced(*traced(self.fn, self.arguments))
 
     def violated(self) -> str | None:

@@ -22,6 +22,7 @@ from ..frontend.signature import Constexpr
 from ..frontend.source import remember, source
 from ..ir.build import tracing
 from ..language.constexpr import constexpr
+from ..strict import is_strict
 from .arguments import NEEDS_FULL_KEY, MockTensor, converters, key_part_of
 from .binder import binder
 from .cache import specialize, type_key
@@ -288,7 +289,7 @@ class JITFunction(KernelInterface):
         hook wants nothing compiled."""
         chosen = chosen_target(options.get("target"))
         try:
-            asked = (self.debug, requested())
+            asked = (self.debug, requested(), is_strict())
             plan = self._plans.get(key := (chosen, asked, parts, options_key(options)))
         except TypeError:  # an option that cannot be hashed, such as a dict of libraries
             return self._new_plan(values, options, chosen, warmup)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import CompileValueError
+from ..strict import is_strict
 from ..targets import CompileOptions
 from . import checks
 from .constexprs import exact
@@ -222,8 +223,8 @@ def compile_options(
     debugging = bool(options.get("debug", debug))
     kinds = checks.kinds(debugging) if target is not None else ()
     if target not in (None, "cuda", "cudasim"):
-        return CompileOptions(debugging, kinds)
-    return CompileOptions(debugging, kinds, options.get("num_warps"), fixed)
+        return CompileOptions(debugging, kinds, strict=is_strict())
+    return CompileOptions(debugging, kinds, options.get("num_warps"), fixed, strict=is_strict())
 
 
 def options_table() -> str:

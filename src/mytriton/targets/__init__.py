@@ -30,7 +30,8 @@ class CompileOptions:
     4 warps. fixed: the parameters whose
     arguments' divisibility is not looked at (`do_not_specialize`). arch: the GPU architecture that
     PTX and machine code are made for where no device says. overlap: pointer arguments may share
-    memory; without it a target may take distinct ones to be apart.
+    memory; without it a target may take distinct ones to be apart. strict: the frontend refuses
+    what Triton refuses.
     """
 
     debug: bool = False
@@ -39,6 +40,7 @@ class CompileOptions:
     fixed: frozenset[str] = frozenset()
     arch: str = "sm_80"
     overlap: bool = True
+    strict: bool = False
 
 
 @dataclass(frozen=True)
