@@ -70,6 +70,26 @@ def print_trees(nodes: Sequence[Node]) -> str:
     return "\n".join(writer.indented(node) for node in nodes)
 
 
+def tree_lines(nodes: Sequence[Node]) -> list[tuple[str, Op | Const | Param | None]]:
+    """The lines of `print_trees`, each with the node of the IR that the first node to begin on the
+    line is a view of; None where none begins."""
+    writer = _Writer(nodes)
+    lines: list[tuple[str, Op | Const | Param | None]] = []
+    for node in nodes:
+        text = writer.indented(node)
+        begins = iter(writer.begins)
+        begin = next(begins, None)
+        start = 0
+        for line in text.split("\n"):
+            found, end = None, start + len(line)
+            while begin is not None and begin[0] <= end:
+                found = found or begin[1].source
+                begin = next(begins, None)
+            lines.append((line, found))
+            start = end + 1
+    return lines
+
+
 def _camel(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
 
@@ -152,6 +172,8 @@ class _Writer:
             self._measure(root)
         self.whole = sum(self.sizes[root] for root in roots) <= PRINT_WHOLE_SIZE
         self.names: dict[Node, str] = {}
+        self.begins: list[tuple[int, Node]] = []
+        """Where in the text that was written last each node begins."""
 
     def _measure(self, root: Node) -> None:
         """Sizes of the whole trees (no matter how large) and numbers of uses, each node once."""
@@ -185,16 +207,19 @@ class _Writer:
     def _write(self, root: Node, broken: Any) -> str:
         """Writes from a stack of text and (node, depth) still to come."""
         parts: list[str] = []
+        at, self.begins = 0, []
         stack: list[Any] = [(root, 1)]
         while stack:
             item = stack.pop()
             if isinstance(item, str):
                 parts.append(item)
+                at += len(item)
                 continue
             node, depth = item
             if node in self.names:
-                parts.append(self.names[node])
+                stack.append(self.names[node])
                 continue
+            self.begins.append((at, node))
             pieces = list(self._pieces(node, depth, broken(node, depth)))
             if self._named(node):
                 self.names[node] = f"e{len(self.names) + 1}"

@@ -69,7 +69,7 @@ class _Hoist(Rebuild):
         used = (*operands, *map(self.operand, free_values(op)))
         level = self.level(used, self.any_loop)
         if level < self.builder.level:
-            note("hoisted reduction")
+            note("hoisted reduction", op)
         with self.builder.at_level(level):
             results = yield self.keep_regions(op, operands)
         return results
@@ -79,7 +79,7 @@ class _Hoist(Rebuild):
         level = self.level(operands, self.bounds.get)
         if level == here:
             return self.keep(op, operands)
-        note("hoisted load")
+        note("hoisted load", op)
         pointer, mask, other = operands
         with self.builder.at_level(level):
             for left in range(level + 1, here + 1):

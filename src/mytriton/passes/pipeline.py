@@ -8,15 +8,15 @@ whose result it refuses.
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from ..ir.check import check
 from ..ir.nodes import Function
 from .dead_code import drop_dead
 from .hoist import hoist
 from .order import order
-from .rebuild import counting_rules
+from .rebuild import Applied, recording_rules
 from .simplify import simplify
 
 Pass = Callable[[Function], Function]
@@ -34,9 +34,18 @@ def optimize(function: Function) -> Function:
     return function
 
 
-def explain(function: Function) -> Iterator[tuple[str, Counter[str], Function]]:
-    """What each pass does: its name, how often it applied each of its rules, and its result."""
+@dataclass(frozen=True)
+class Step:
+    """What a pass did: its name, the rules that it applied, and its result."""
+
+    name: str
+    applied: tuple[Applied, ...]
+    function: Function
+
+
+def explain(function: Function) -> Iterator[Step]:
+    """What each pass does to a traced function, in order."""
     for step in PASSES:
-        with counting_rules() as rules:
+        with recording_rules() as applied:
             function = step(function)
-        yield step.__name__, rules, function
+        yield Step(step.__name__, tuple(applied), function)

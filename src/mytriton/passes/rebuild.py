@@ -10,12 +10,13 @@ the way; a `PlainBuilder` leaves every op where it is.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
+from ..errors import Where
 from ..ir.build import Builder, using
 from ..ir.effects import Effects
 from ..ir.nodes import Function, Op, Operand, Param, Region, Value
@@ -27,25 +28,33 @@ Rules = Mapping[str, Callable[[Any, Op, tuple[Operand, ...]], Any]]
 the results; None: the op stays. The rule of an op with regions returns a `Walk` of that."""
 
 
-_applied: ContextVar[Counter[str] | None] = ContextVar("applied", default=None)
+@dataclass(frozen=True)
+class Applied:
+    """A rule that a pass has applied, and the kernel lines of the op that it was applied to."""
+
+    rule: str
+    where: Where
+
+
+_applied: ContextVar[list[Applied] | None] = ContextVar("applied", default=None)
 
 
 @contextmanager
-def counting_rules() -> Iterator[Counter[str]]:
-    """Counts, for the extent of a `with`, how often passes apply each of their rules."""
-    counts: Counter[str] = Counter()
-    token = _applied.set(counts)
+def recording_rules() -> Iterator[list[Applied]]:
+    """Records, for the extent of a `with`, the rules that passes apply, in order."""
+    applied: list[Applied] = []
+    token = _applied.set(applied)
     try:
-        yield counts
+        yield applied
     finally:
         _applied.reset(token)
 
 
-def note(rule: str) -> None:
-    """Says that a rule was applied."""
-    counts = _applied.get()
-    if counts is not None:
-        counts[rule] += 1
+def note(rule: str, op: Op) -> None:
+    """Says that a rule was applied to an op."""
+    applied = _applied.get()
+    if applied is not None:
+        applied.append(Applied(rule, op.where))
 
 
 class Rebuild:

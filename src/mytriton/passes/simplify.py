@@ -92,7 +92,7 @@ def _value(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
     for rule in ALGEBRA[op.name]:
         value = rule.rewrite(op, operands)
         if value is not None:
-            note(rule.name)
+            note(rule.name, op)
             return (shaped(value, op.types[0]),)
     return None
 
@@ -107,7 +107,7 @@ def _add(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
         zero = constant_of(dot.operands[2])
         here = ctx.builder.level_of(dot.results) == ctx.builder.level
         if zero is not None and not zero.value and here and ctx.used_once(op.operands[place]):
-            note("dot accumulates")
+            note("dot accumulates", op)
             return ctx.builder.make(dot.row, (*dot.operands[:2], acc), dot.attrs)
     return _value(ctx, op, operands)
 
@@ -126,7 +126,7 @@ def _always(mask: Operand) -> bool | None:
 def _load(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
     pointer, mask, other = _fewer(operands)
     if _always(mask) is False and (absent := _absent(op, other)) is not None:
-        note("load of nothing")
+        note("load of nothing", op)
         return (absent,)
     operands = (pointer, None if _always(mask) else mask, other)
     if own_effect(op) is Effect.WRITE:
@@ -135,7 +135,7 @@ def _load(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
     if key not in ctx.loaded:
         ctx.loaded[key] = ctx.keep(op, operands)
     else:
-        note("repeated load")
+        note("repeated load", op)
     return ctx.loaded[key]
 
 
@@ -154,7 +154,7 @@ def _absent(op: Op, other: Operand) -> Operand:
 def _store(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
     pointer, value, mask = _fewer(operands)
     if _always(mask) is False and not op.types:
-        note("store of nothing")
+        note("store of nothing", op)
         return ()
     return ctx.keep(op, (pointer, value, None if _always(mask) else mask))
 
@@ -169,15 +169,15 @@ def _condition(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Results:
 def _if(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Walk[Results]:
     condition, (then, other) = operands[0], op.regions
     if isinstance(condition, Const):
-        note("known branch")
+        note("known branch", op)
         return ctx.inline(then if condition.value else other, ())
     negated = made_by(condition, "not")
     if negated is not None:
-        note("negated branch")
+        note("negated branch", op)
         swapped = Op(op.row, op.operands, op.types, op.attrs, (other, then), op.where)
         return ctx.keep_regions(swapped, negated.operands)
     if len(then.ops) == len(other.ops) == 1 and not _pointers(op):
-        note("branch of nothing but values")
+        note("branch of nothing but values", op)
         pairs = zip(map(ctx.operand, then.results), map(ctx.operand, other.results))
         return done([emit("select", condition, left, right) for left, right in pairs])
     return _without_equal(ctx, op)
@@ -200,7 +200,7 @@ def _with_results(
     """The op with only the results kept; `values` are what the others (and their iter_args) are."""
     if len(kept) == len(op.types):
         return None
-    note("result known")
+    note("result known", op)
     for k in set(range(len(op.types))) - set(kept):
         ctx.new.update((param, values[k]) for param in loop_values.iter_args(op, k))
     fewer = loop_values.keep(op, kept)
@@ -223,10 +223,10 @@ def _for(ctx: Simplify, op: Op, operands: tuple[Operand, ...]) -> Walk[Results]:
     (body,), inits = op.regions, operands[3:]
     count = trips(operands)
     if count == 0:
-        note("loop of no iteration")
+        note("loop of no iteration", op)
         return done(inits)
     if count == 1:
-        note("loop of one iteration")
+        note("loop of one iteration", op)
         return ctx.inline(body, (operands[0], *inits))
     return _without_constant(ctx, op, inits)
 

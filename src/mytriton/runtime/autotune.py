@@ -109,6 +109,10 @@ class Autotuner(Wrapper):
             return partial(timing.do_bench_cudagraph, rep=self.num_reps)
         return partial(timing.do_bench, warmup=self.num_warmups, rep=self.num_reps)
 
+    def chosen(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What the best configuration of the last launch says; before any, the first one's."""
+        return (self.best_config or self.configs[0]).all_kwargs()
+
     def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
         """Launches with the best configuration for these arguments, after tuning if they are new.
 

@@ -37,6 +37,16 @@ class Wrapper(KernelInterface):
         """Forgets the kernel's compilations."""
         self.fn.clear_cache()
 
+    def chosen(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The keywords that a launch with these arguments is given beside them."""
+        return {}
+
+    def explain(self, *args: Any, grid: Any = None, **kwargs: Any) -> Any:
+        """The kernel's page for these arguments and the keywords that are chosen for them; see
+        `JITFunction.explain`."""
+        given = {**self.chosen(args, kwargs), **kwargs}
+        return self.fn.explain(*args, grid=grid, **given)
+
     def named(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments by name."""
         return {**dict(zip(self.arg_names, args)), **kwargs}
@@ -51,9 +61,14 @@ class Heuristics(Wrapper):
         super().__init__(fn, arg_names)
         self.values = values
 
-    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
+    def chosen(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
+        found: dict[str, Any] = {}
         for name, value in self.values.items():
-            kwargs[name] = value(self.named(args, kwargs))
+            found[name] = value(self.named(args, {**kwargs, **found}))
+        return found
+
+    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
+        kwargs.update(self.chosen(args, kwargs))
         return self.fn.run(*args, grid=grid, warmup=warmup, **kwargs)
 
 

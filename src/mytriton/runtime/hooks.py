@@ -72,24 +72,28 @@ HOOKS = Hooks()
 class LaunchMetadata:
     """What the launch hooks are given. `get()` is a dict with `name`, `function` (the compiled
     kernel), `stream`, and what the kernel's own `launch_metadata(grid, metadata, args)` returns;
-    that is called when `get` is called first."""
+    that is called when `get` is called first. `kernel`, `grid`, `arguments` (all, by name) and
+    `options` are those of the launch."""
 
     def __init__(
         self,
         compiled: CompiledKernel,
-        own: Callable[..., Mapping[str, Any]] | None,
+        kernel: Any,
         grid: Any,
-        named: Mapping[str, Any],
+        arguments: Mapping[str, Any],
+        options: Mapping[str, Any],
     ) -> None:
-        self._compiled, self._own, self._grid, self._named = compiled, own, grid, named
+        self._compiled = compiled
+        self.kernel, self.grid, self.arguments, self.options = kernel, grid, arguments, options
         self._found: dict[str, Any] | None = None
 
     def get(self) -> dict[str, Any]:
         if self._found is None:
             compiled = self._compiled
             self._found = {"name": compiled.name, "function": compiled, "stream": 0}
-            if self._own is not None:
-                self._found |= self._own(self._grid, compiled.metadata, self._named)
+            own = self.kernel.launch_metadata
+            if own is not None:
+                self._found |= own(self.grid, compiled.metadata, self.arguments)
         return self._found
 
 

@@ -37,6 +37,7 @@ from .recompiles import tell_why
 from .target import chosen_target, target_of
 
 if TYPE_CHECKING:
+    from ..explorer import Explanation
     from .compile import Compilation
     from .device_caches import DeviceCaches
 
@@ -242,12 +243,7 @@ class JITFunction(KernelInterface):
         options: Mapping[str, Any] = {}
         if not self._options.isdisjoint(kwargs):
             options = {key: kwargs.pop(key) for key in tuple(kwargs) if key in self._options}
-        try:
-            values, parts = self._bind(*args, **kwargs)
-        except TypeError as error:
-            unknown = kwargs.keys() - set(self.arg_names)
-            names = [*self.arg_names, *sorted(self._options if unknown else ())]
-            raise CompileTypeError(wrong_arguments(error, names, kwargs)) from None
+        values, parts = self._bound(args, kwargs)
         for hook in self.pre_run_hooks:
             hook(*args, **kwargs)
         try:
@@ -259,7 +255,7 @@ class JITFunction(KernelInterface):
             if callable(grid):
                 grid = grid(Meta(zip(self.arg_names, values)))
             if HOOKS.launch_enter_hook.calls or HOOKS.launch_exit_hook.calls:
-                return self._launch_with_hooks(plan, values, grid)
+                return self._launch_with_hooks(plan, values, grid, options)
             return plan.launch(grid, values)
         except KernelFault as error:
             from .tracebacks import kernel_frames
@@ -269,10 +265,40 @@ class JITFunction(KernelInterface):
                 cause.__traceback__ = kernel_frames(cause.__traceback__)
             raise error.with_traceback(kernel_frames(error.__traceback__)) from cause
 
-    def _launch_with_hooks(self, plan: Plan, values: Sequence[Any], grid: Any) -> CompiledKernel:
+    def _bound(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """The arguments in the order of the parameters, and what each adds to a launch's key."""
+        try:
+            bound: tuple[tuple[Any, ...], tuple[Any, ...]] = self._bind(*args, **kwargs)
+            return bound
+        except TypeError as error:
+            unknown = kwargs.keys() - set(self.arg_names)
+            names = [*self.arg_names, *sorted(self._options if unknown else ())]
+            raise CompileTypeError(wrong_arguments(error, names, kwargs)) from None
+
+    def explain(self, *args: Any, grid: Any = None, gpu: str = "", **kwargs: Any) -> Explanation:
+        """One page from this kernel's Python to machine code, for these arguments. With a grid its
+        programs run on copies of the arrays, to record what each reads and writes; nothing is
+        launched. gpu: the GPU that code is made for (`explorer/gpus.py`).
+
+        Raises CompileError for faults of the kernel or of the arguments, KernelError for what goes
+        wrong while it runs.
+        """
+        from ..explorer.launch import explain_call
+
+        options = {key: kwargs.pop(key) for key in tuple(kwargs) if key in self._options}
+        values, _ = self._bound(args, kwargs)
+        if callable(grid):
+            grid = grid(Meta(zip(self.arg_names, values)))
+        return explain_call(self, values, options, grid, gpu)
+
+    def _launch_with_hooks(
+        self, plan: Plan, values: Sequence[Any], grid: Any, options: Mapping[str, Any]
+    ) -> CompiledKernel:
         compiled = CompiledKernel(plan.compilation, plan.target, None)
         named = dict(zip(self.arg_names, values))
-        metadata = LaunchMetadata(compiled, self.launch_metadata, grid, named)
+        metadata = LaunchMetadata(compiled, self, grid, named, options)
         HOOKS.launch_enter_hook(metadata)
         launched = plan.launch(grid, values)
         HOOKS.launch_exit_hook(metadata)

@@ -38,4 +38,4 @@ def loops_text(function: Function, overlap: bool = False) -> str:
     return nests_text(expand(function), overlap, machine())
 
 
-__all__ = ["CpuKernel", "compile", "loops_text", "plan_text"]
+__all__ = ["CpuKernel", "compile", "expand", "loops_text", "plan_text"]

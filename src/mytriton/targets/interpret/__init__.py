@@ -19,11 +19,11 @@ from ...ir.types import ScalarType
 from ...passes.provenance import makes_unknown_addresses
 from .. import CompileOptions, Grid
 from ..memory import Argument, Buffer
-from .memory import Index, Memory
+from .memory import Index, Lanes, Memory, Observer
 from .program import MEANINGS, Launch, Program
 from .turns import Turns
 
-__all__ = ["MEANINGS", "compile", "run"]
+__all__ = ["MEANINGS", "Lanes", "Observer", "compile", "run"]
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,10 @@ def run(
     arguments: Sequence[Argument],
     grid: tuple[int, int, int],
     programs: Iterable[Index] | None = None,
+    observer: Observer | None = None,
 ) -> None:
     """Runs the function for every program of the grid, or for the `programs` named; the buffers are
-    written.
+    written, and the observer is told what is done.
 
     Raises KernelError, at the kernel's line, for accesses outside every buffer, failed assertions
     and deadlocks.
@@ -57,9 +58,10 @@ def run(
     given = list(zip(function.params, arguments))
     loops = any(op.name == "while" for op in walk(function.body))
     buffers = [(param.name, a) for param, a in given if isinstance(a, Buffer)]
-    memory = Memory(buffers, anywhere=makes_unknown_addresses(function.body), watch=loops)
+    anywhere = makes_unknown_addresses(function.body)
+    memory = Memory(buffers, anywhere, watch=loops, observer=observer)
     params: dict[Value | Param, Array] = {param: hold(param, a) for param, a in given}
-    launch = Launch(grid, memory)
+    launch = Launch(grid, memory, observer)
 
     def body(index: Index) -> None:
         Program(launch, index, dict(params)).run(function.body, ())

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from ...errors import KernelMemoryError
+from ...ir.nodes import Op
 from ...ir.numeric import Array
 from ..lanes import FIRST_PAGE, Index, Lanes, described, place_of
 from ..memory import Buffer
@@ -62,13 +63,28 @@ class Span:
         return described(self.name, self.buffer)
 
 
+class Observer(Protocol):
+    """What is told of all that the programs of a launch do."""
+
+    def access(self, lanes: Lanes, size: int, write: bool) -> None:
+        """An access, before it is made, to elements of `size` bytes at the lanes' addresses."""
+
+    def performed(self, op: Op, results: Sequence[Array]) -> None:
+        """An op, after it was performed."""
+
+
 class Memory:
     """All the memory of a launch. `changes` counts the writes that changed something, where `watch`
-    asks for it."""
+    asks for it; `observer` is told of every access."""
 
     def __init__(
-        self, buffers: Sequence[tuple[str, Buffer]], anywhere: bool = False, watch: bool = False
+        self,
+        buffers: Sequence[tuple[str, Buffer]],
+        anywhere: bool = False,
+        watch: bool = False,
+        observer: Observer | None = None,
     ) -> None:
+        self.observer = observer
         self.spans = [Span(name, *buffer.span, buffer.writable, buffer) for name, buffer in buffers]
         self.anywhere = anywhere or any(buffer.nbytes is None for _, buffer in buffers)
         self.watch = watch
@@ -85,6 +101,8 @@ class Memory:
 
     def read(self, lanes: Lanes, dtype: np.dtype[Any]) -> Array:
         """The element at each lane's address."""
+        if self.observer is not None:
+            self.observer.access(lanes, dtype.itemsize, False)
         result = np.empty(lanes.addresses.size, dtype)
         for span, part in self._parts(lanes, dtype.itemsize, write=False):
             result[part] = span.window(dtype)[lanes.addresses[part] - span.start]
@@ -92,6 +110,8 @@ class Memory:
 
     def write(self, lanes: Lanes, elements: Array) -> None:
         """Puts one element at each lane's address; of lanes with one address the last wins."""
+        if self.observer is not None:
+            self.observer.access(lanes, elements.itemsize, True)
         for span, part in self._parts(lanes, elements.itemsize, write=True):
             if not span.writable:
                 raise self._fault(lanes, f"writes to {span.description}, which is read-only", 0)

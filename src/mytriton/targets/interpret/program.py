@@ -22,7 +22,7 @@ from ...ir.types import element_of
 from . import blocks, combine, control, effects
 from .blocks import Meaning, constant_array
 from .control import CONTROL
-from .memory import Index, Memory
+from .memory import Index, Memory, Observer
 from .turns import Turns
 
 MEANINGS: dict[str, Meaning] = {
@@ -39,6 +39,7 @@ class Launch:
 
     grid: tuple[int, int, int]
     memory: Memory
+    observer: Observer | None = None
     turns: Turns | None = None
 
 
@@ -76,6 +77,8 @@ class Program:
 
     def define(self, op: Op, results: Sequence[Array]) -> None:
         """Records the arrays of the op's results."""
+        if self.launch.observer is not None:
+            self.launch.observer.performed(op, results)
         self.values.update(zip(op.results, results))
 
     def operands(self, op: Op) -> list[Any]:

@@ -21,6 +21,7 @@ from ....ir.text import print_function
 from ....ir.types import Type, element_of
 from ...memory import Argument, Buffer
 from ..host import Host, host
+from ..line_table import located
 from ..lower.expand import expand
 from ..module import KernelText, kernel_text, messages
 from .callback import Callback
@@ -100,6 +101,11 @@ class CpuKernel:
     def asm(self) -> str:
         """The machine code."""
         return assembly(self.source.text, self._host)
+
+    @cached_property
+    def located_asm(self) -> list[tuple[str, int]]:
+        """The lines of the machine code, each with the line of `source.text` that it came from."""
+        return located(self.source.text, self._host)
 
     @cached_property
     def messages(self) -> tuple[Op, ...]:

@@ -75,12 +75,12 @@ def nvdisasm() -> str:
     return path
 
 
-def sass(cubin: bytes) -> str:
-    """The machine code as text."""
+def sass(cubin: bytes, lines: bool = False) -> str:
+    """The machine code as text. lines: with comments that name the lines that it came from."""
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
         file.flush()
-        command = [nvdisasm(), "--print-code", file.name]
+        command = [nvdisasm(), *(["-gi"] if lines else []), "--print-code", file.name]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 

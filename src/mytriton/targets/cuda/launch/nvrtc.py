@@ -70,13 +70,15 @@ def _nvrtc() -> Any:
 
 
 @cache
-def compile_nvrtc(text: str, arch: str = "sm_80") -> Compiled:
+def compile_nvrtc(text: str, arch: str = "sm_80", lineinfo: bool = False) -> Compiled:
     """The text compiled for an architecture (`sm_80`, `sm_90a`, …), or found in the cache.
+    lineinfo: PTX and machine code name the text's lines, and are the same else.
 
     Raises NvrtcError with the log where NVRTC refuses it, CompileValueError where there is none.
     """
-    key = store.key(text, arch, repr(version()), *OPTIONS)
-    content = store.fetch("nvrtc", key, lambda: _packed(_compiled(text, arch)))
+    options = (f"--gpu-architecture={arch}", *OPTIONS, *(("-lineinfo",) if lineinfo else ()))
+    key = store.key(text, arch, repr(version()), *options[1:])
+    content = store.fetch("nvrtc", key, lambda: _packed(_compiled(text, arch, options)))
     length = int.from_bytes(content[:4], "little")
     ptx, log = json.loads(content[4 : 4 + length])
     return Compiled(arch, ptx, content[4 + length :], log)
@@ -88,11 +90,11 @@ def _packed(made: Compiled) -> bytes:
     return len(text).to_bytes(4, "little") + text + made.cubin
 
 
-def _compiled(text: str, arch: str) -> Compiled:
+def _compiled(text: str, arch: str, options: tuple[str, ...]) -> Compiled:
     nvrtc = _nvrtc()
     program = _call(nvrtc.nvrtcCreateProgram, text.encode(), b"kernel.cu", 0, [], [])
     try:
-        flags = [option.encode() for option in (f"--gpu-architecture={arch}", *OPTIONS)]
+        flags = [option.encode() for option in options]
         (status,) = nvrtc.nvrtcCompileProgram(program, len(flags), flags)
         log = _text(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
         if int(status):
