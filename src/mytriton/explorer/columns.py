@@ -10,18 +10,25 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ..errors import Where
-from ..ir.nodes import Const, Function, Op, Param, number, walk
+from ..ir.nodes import Function, Op, number, walk
 from ..ir.text import OpLine, SSAPrinter, function_lines
 from ..ir.tree import tree_lines
 from ..passes import pipeline
+from ..passes.algebra import RULES
 from ..runtime.compile import Compilation
+from ..targets.cpu import CpuKernel, expand
 from ..targets.cuda import Compiled, CudaSource, compile_nvrtc
+from ..targets.cuda.specialise import Variants
 from .changes import changes
 from .document import Column, Note
 from .gpu_text import Located, ptx_lines, sass_lines
 from .places import Places
+
+if TYPE_CHECKING:
+    from .launch import Launch
 
 
 @dataclass
@@ -29,6 +36,7 @@ class Maker:
     """A compilation, and what several columns are made of."""
 
     compilation: Compilation
+    launch: Launch | None = None
     places: Places = field(default_factory=Places)
 
     @cached_property
@@ -38,13 +46,18 @@ class Maker:
 
     @cached_property
     def cuda(self) -> CudaSource:
+        """The CUDA text; where the arguments are known, that of a launch with them."""
         source: CudaSource = self.compilation["cuda"]
-        return source
+        if self.launch is None:
+            return source
+        variants = Variants(source, False, self.compilation.options.fixed)
+        return variants.of(self.launch.grid, self.launch.arguments)
 
     @cached_property
     def cuda_places(self) -> tuple[Where, ...]:
         """The kernel lines of each line of the whole CUDA text, the prelude included."""
-        return (*((),) * (len(self.cuda.text.split("\n")) - len(self.cuda.places)), *self.cuda.places)
+        before = len(self.cuda.text.split("\n")) - len(self.cuda.places)
+        return (*((),) * before, *self.cuda.places)
 
     def in_kernel(self, line: int) -> bool:
         """Whether a line of the CUDA text, from 1, is in the kernel."""
@@ -54,6 +67,13 @@ class Maker:
     def compiled(self) -> Compiled:
         """What NVRTC makes of the CUDA text, with line information."""
         return compile_nvrtc(self.cuda.text, self.compilation.options.arch, lineinfo=True)
+
+    @cached_property
+    def native(self) -> CpuKernel:
+        """The CPU target's kernel."""
+        kernel = self.compilation.executable("cpu")
+        assert isinstance(kernel, CpuKernel)
+        return kernel
 
     # -- columns
 
@@ -122,7 +142,11 @@ def _rules(places: Places, step: pipeline.Step) -> Iterator[Note]:
     for applied in step.applied:
         wheres.setdefault(applied.rule, []).append(applied.where)
     for rule, of in wheres.items():
-        yield Note(rule, tuple(dict.fromkeys(places.of(where) for where in of if where)), len(of))
+        at = tuple(dict.fromkeys(places.of(where) for where in of if where))
+        yield Note(rule, LAWS.get(rule, ""), at, len(of))
+
+
+LAWS = {rule.name: rule.law for rule in RULES}
 
 
 def _named(maker: Maker, column: Column, text: str, function: Function) -> Column:
@@ -144,14 +168,10 @@ VALUE = re.compile(r"%(\d+)\b")
 
 
 def _plan(maker: Maker, column: Column) -> Column:
-    from ..targets.cpu import expand
-
     return _named(maker, column, maker.compilation["plan"], expand(maker.compilation["ssa"]))
 
 
 def _loops(maker: Maker, column: Column) -> Column:
-    from ..targets.cpu import expand
-
     return _named(maker, column, maker.compilation["loops"], expand(maker.compilation["ssa"]))
 
 
@@ -176,13 +196,14 @@ def _sass(maker: Maker, column: Column) -> Column:
 
 
 def _llvm(maker: Maker, column: Column) -> Column:
-    source = maker.compilation.executable("cpu").source
+    source = maker.native.source
     lines = source.text.removesuffix("\n").split("\n")
-    return replace(column, lines=tuple(lines), places=maker.places.each(source.places[: len(lines)]))
+    places = maker.places.each(source.places[: len(lines)])
+    return replace(column, lines=tuple(lines), places=places)
 
 
 def _asm(maker: Maker, column: Column) -> Column:
-    kernel = maker.compilation.executable("cpu")
+    kernel = maker.native
     return maker.located(column, "llvm", kernel.located_asm, kernel.source.places)
 
 
@@ -206,4 +227,3 @@ ROWS: tuple[Row, ...] = (
     Row("asm", "Assembly", "this machine's, by LLVM", "asm", _asm),
 )
 """Every column but Python, which is the document's sources."""
-__all__ = ["ROWS", "Const", "Maker", "Param", "Row"]

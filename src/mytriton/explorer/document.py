@@ -66,9 +66,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Note:
-    """A remark about a column: a rule that a pass applied so many times, a figure."""
+    """A remark about a column: a rule that a pass applied so many times, and the rule's law."""
 
     text: str
+    detail: str = ""
     places: tuple[int, ...] = ()
     count: int = 1
 
@@ -77,8 +78,8 @@ class Note:
 class Document:
     """Everything about a kernel.
 
-    kernel: its name. arguments: each parameter's type, or its value where it is a constexpr. places:
-    call stacks, innermost frame first.
+    kernel: its name. arguments: each parameter's type, or its value where it is a constexpr.
+    places: call stacks, innermost frame first.
     """
 
     kernel: str

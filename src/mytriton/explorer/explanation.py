@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..runtime.compile import Compilation
 from .document import Document, json_of
+from .gpus import gpu_named
 from .make import document_of
 from .page import html_of
+
+if TYPE_CHECKING:
+    from .launch import Launch
 
 INLINE_HEIGHT = 720
 """The height of the page inside a notebook, in CSS pixels."""
@@ -66,6 +71,8 @@ class Explanation:
         return f"<{self.document.kernel} explained: {', '.join(there)}>"
 
 
-def explain(compilation: Compilation) -> Explanation:
-    """Explains a compilation. Raises CompileError where the kernel cannot be traced."""
-    return Explanation(document_of(compilation))
+def explain(compilation: Compilation, launch: Launch | None = None, gpu: str = "") -> Explanation:
+    """Explains a compilation for a GPU; with a launch also what each program reads and writes.
+    Raises CompileError where the kernel cannot be traced, KernelError where it cannot be run.
+    """
+    return Explanation(document_of(compilation, launch, gpu_named(gpu)))

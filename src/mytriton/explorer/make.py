@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..frontend.signature import Constexpr
 from ..runtime.compile import Compilation
+from ..targets.cpu.host import host
 from .columns import ROWS, Maker
 from .document import Document
+from .gpus import Gpu
 from .places import shown_path
 
+if TYPE_CHECKING:
+    from .launch import Launch
 
-def document_of(compilation: Compilation) -> Document:
+
+def document_of(compilation: Compilation, launch: Launch | None, gpu: Gpu) -> Document:
     """The document of a compilation. A stage that cannot be made is a column with an error; raises
     CompileError only where the kernel cannot be traced."""
     compilation.function  # noqa: B018 - raises what is wrong with the kernel itself
-    maker = Maker(compilation)
+    maker = Maker(compilation, launch)
     columns = tuple(maker.make(row) for row in ROWS)
     sources, places = maker.places.resolved(compilation.fn)
     return Document(
         compilation.name,
         shown_path(compilation.fn.__code__.co_filename),
         {name: argument_text(value) for name, value in compilation.arguments.items()},
-        options_of(compilation),
+        options_of(compilation, gpu),
         made_by(),
         sources,
         places,
@@ -41,13 +45,15 @@ def argument_text(value: Any) -> str:
     return str(value)
 
 
-def options_of(compilation: Compilation) -> Mapping[str, str]:
+def options_of(compilation: Compilation, gpu: Gpu) -> Mapping[str, str]:
+    """What the texts were made for, as words."""
     options = compilation.options
-    warps = "the lane rule, else 4" if options.num_warps is None else str(options.num_warps)
-    return {"num_warps": warps, "arch": options.arch, "processor": platform.machine()}
+    warps = "not said" if options.num_warps is None else str(options.num_warps)
+    here = host()
+    return {"num_warps": warps, "gpu": f"{gpu.name} ({options.arch})", "processor": here.cpu}
 
 
 def made_by() -> str:
-    from importlib.metadata import version
+    from .. import __version__
 
-    return f"mytriton {version('mytriton')}"
+    return f"mytriton {__version__}"

@@ -37,7 +37,6 @@ from .recompiles import tell_why
 from .target import chosen_target, target_of
 
 if TYPE_CHECKING:
-    from ..explorer import Explanation
     from .compile import Compilation
     from .device_caches import DeviceCaches
 
@@ -277,7 +276,7 @@ class JITFunction(KernelInterface):
             names = [*self.arg_names, *sorted(self._options if unknown else ())]
             raise CompileTypeError(wrong_arguments(error, names, kwargs)) from None
 
-    def explain(self, *args: Any, grid: Any = None, gpu: str = "", **kwargs: Any) -> Explanation:
+    def explain(self, *args: Any, grid: Any = None, gpu: str = "", **kwargs: Any) -> Any:
         """One page from this kernel's Python to machine code, for these arguments. With a grid its
         programs run on copies of the arrays, to record what each reads and writes; nothing is
         launched. gpu: the GPU that code is made for (`explorer/gpus.py`).

@@ -1,4 +1,4 @@
-"""The command line: `mytriton run`, `mytriton show`, `mytriton cache`, `mytriton doctor`.
+"""The command line: `mytriton run`, `show`, `explain`, `cache`, `doctor`, `install-stand-in`.
 
 Each command is a thin reader of a module that does the work and can be called from Python
 as well.
@@ -19,6 +19,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 
 from ..errors import KernelFault, did_you_mean
+from ..explorer.gpus import DEFAULT, GPUS
 from ..targets import store
 from . import stand_in
 from .doctor import report
@@ -68,6 +69,10 @@ def parser() -> argparse.ArgumentParser:
     show.add_argument("--arch", default="sm_80", help="the GPU architecture of ptx and sass")
     show.set_defaults(command=_show)
 
+    _explain_options(
+        commands.add_parser("explain", help="one page from a kernel's Python to machine code")
+    )
+
     switch = commands.add_parser(
         "install-stand-in", help="make `import triton` mean this package in a virtual environment"
     )
@@ -84,6 +89,25 @@ def parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="what this machine has and which targets work")
     doctor.set_defaults(command=_doctor)
     return top
+
+
+def _explain_options(explain: argparse.ArgumentParser) -> None:
+    explain.add_argument("kernel", help="file.py::kernel")
+    which = explain.add_mutually_exclusive_group()
+    which.add_argument("--sig", default="", help="types and constexprs, as for show")
+    which.add_argument(
+        "--run",
+        default="",
+        metavar="EXPRESSION",
+        help="Python in the file's names; its first launch of the kernel is explained, with what"
+        " each program reads and writes: 'main()'",
+    )
+    explain.add_argument("--gpu", default="", help=f"one of {', '.join(GPUS)}; default: {DEFAULT}")
+    explain.add_argument("--num-warps", type=int, help="the warps of a program, with --sig")
+    explain.add_argument("-o", "--output", type=Path, help="the page; default: KERNEL.html")
+    explain.add_argument("--json", action="store_true", help="the document, to stdout or -o")
+    explain.add_argument("--open", action="store_true", help="open the page in the browser")
+    explain.set_defaults(command=_explain)
 
 
 def version() -> str:
@@ -126,6 +150,26 @@ def _show(options: argparse.Namespace) -> int:
             raise
         guessed = f"the types are guessed; give them, as in {command(file, kernel)}"
         raise SignatureError(f"{error}\n{guessed}") from None
+    return 0
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from .explain import explain_place
+
+    explained = explain_place(
+        options.kernel, options.sig, options.run, options.gpu, options.num_warps
+    )
+    if options.json and options.output is None:
+        print(explained.json, end="")
+        return 0
+    path = options.output or Path(f"{explained.document.kernel}.html")
+    if options.json:
+        path.write_text(explained.json, encoding="utf-8")
+    elif options.open:
+        explained.open(path)
+    else:
+        explained.save(path)
+    print(path)
     return 0
 
 

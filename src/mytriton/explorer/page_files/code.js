@@ -40,7 +40,7 @@ function notesOf(column) {
   list.setAttribute("aria-label", "What the pass did");
   for (const note of column.notes) {
     const item = element("li");
-    const button = element("button", { type: "button" });
+    const button = element("button", { type: "button", title: note.detail });
     appendText(button, note.count > 1 ? `${note.text} × ${note.count}` : note.text);
     button.addEventListener("click", () => {
       const line = note.places.length ? frameLine(model.places[note.places[0]][0]) : undefined;
@@ -138,6 +138,7 @@ function pin(column, line, move = true) {
   column.rows[line].classList.add("pinned");
   column.rows[line].setAttribute("aria-current", "true");
   light(column, line);
+  document.getElementById("spoken").textContent = status.textContent;
   if (move) bringKin(column, line);
   writeAddress();
 }

@@ -1,7 +1,7 @@
 // The rows of a column. They are made when the column is first shown, in blocks that the browser
 // skips while they are off the screen.
 
-const BLOCK = 60;
+const BLOCK = 30;
 const SIGNS = { new: ["+", "new"], operands: ["~", "other operands"], moved: ["↕", "moved"], gone: ["−", "gone"] };
 
 const element = (tag, properties = {}, ...children) => {
