@@ -19,6 +19,7 @@ from .strict import StrictError, strict
 
 if TYPE_CHECKING:
     from .runtime.autotune import Autotuner, autotune
+    from .runtime.checks import sanitize
     from .runtime.config import Config
     from .runtime.heuristics import Heuristics, heuristics
     from .tools import testing
@@ -48,6 +49,7 @@ __all__ = [
     "must_use_result",
     "next_power_of_2",
     "reinterpret",
+    "sanitize",
     "set_target",
     "strict",
     "target",
@@ -64,6 +66,7 @@ _LATER = {
     "Config": "runtime.config",
     "Heuristics": "runtime.heuristics",
     "heuristics": "runtime.heuristics",
+    "sanitize": "runtime.checks",
     "testing": "tools.testing",
 }
 """Names that most programs do not use, by the module that is loaded for them."""

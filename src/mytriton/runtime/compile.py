@@ -27,7 +27,7 @@ from ..ir.nodes import Function, Param
 from ..log import tell
 from ..passes import pipeline
 from ..passes.checks.hidden import Hidden
-from ..passes.checks.instrument import instrument
+from ..passes.checks.instrument import Instrumented, instrument
 from ..passes.provenance import makes_unknown_addresses, written
 from ..strict import strict
 from ..targets import TARGETS, CompileOptions, Executable, PythonKernel, Target
@@ -125,19 +125,19 @@ class Compilation:
         return found
 
     def _executable(self, row: Target, options: CompileOptions) -> Executable:
-        hidden = self._hidden if row.stage != "python" else ()
-        if not hidden:
+        if row.stage == "python" or not self.options.checks:
             return row.compile(self[row.stage], options)
+        hidden = tuple(param for param in self.function.params if isinstance(param, Hidden))
         fixed = options.fixed.union(param.name for param in hidden)
         made = row.compile(self[row.stage], dataclasses.replace(options, fixed=fixed))
-        return Checked(made, self.traced.function.params, hidden)
+        params, origins = self.traced.function.params, self.instrumented.origins
+        return Checked(made, self.name, params, hidden, origins)
 
-    @property
-    def _hidden(self) -> tuple[Hidden, ...]:
-        """What checks ask of a launch."""
-        if not self.options.checks:
-            return ()
-        return tuple(param for param in self.function.params if isinstance(param, Hidden))
+    @cached_property
+    def instrumented(self) -> Instrumented:
+        """The traced function with the checks that the launch asks for."""
+        with compiling:
+            return instrument(self.traced.function, self.options.checks)
 
     @cached_property
     def may_store_to(self) -> frozenset[Param]:
@@ -259,7 +259,7 @@ STAGES: dict[str, Stage] = {
         Stage(
             "checked",
             "SSA with the checks that `debug` asks for",
-            lambda c: instrument(c["traced"], c.options.checks),
+            lambda c: c.instrumented.function,
             _print,
             "ssa",
         ),

@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from ...ir.nodes import Function
+from ...ir.nodes import Function, Op
 from .insert import insert_checks
+from .nan import NAN
+from .overflow import overflow
+from .propagate import with_shadows
+from .undefined import UNDEFINED
 
-KINDS: dict[str, Callable[[Function], Function]] = {"bounds": insert_checks}
-"""By kind, in the order in which they are applied: what a later one adds is not looked at by an
-earlier one."""
+
+@dataclass(frozen=True)
+class Instrumented:
+    """A function with checks. origins: by kind, the ops that reports name by their number, from 1,
+    as they stand in the function that was traced."""
+
+    function: Function
+    origins: Mapping[str, tuple[Op, ...]] = field(default_factory=dict)
 
 
-def instrument(function: Function, kinds: Sequence[str]) -> Function:
-    """The function with the checks of these kinds; the function itself for none."""
-    for kind, check in KINDS.items():
+Pass = Callable[[Function], tuple[Function, tuple[Op, ...]]]
+PASSES: dict[str, Pass] = {
+    "undefined": lambda function: with_shadows(function, UNDEFINED),
+    "nan": lambda function: with_shadows(function, NAN),
+    "overflow": lambda function: with_shadows(function, overflow(function)),
+    "bounds": lambda function: (insert_checks(function), ()),
+}
+"""By kind, in the order in which they are applied. What the earlier ones add, the later ones do not
+look at: it is made of ints, and accesses no memory."""
+
+
+def instrument(function: Function, kinds: Sequence[str]) -> Instrumented:
+    """The function with the checks of these kinds."""
+    origins: dict[str, tuple[Op, ...]] = {}
+    for kind, step in PASSES.items():
         if kind in kinds:
-            function = check(function)
-    return function
+            function, origins[kind] = step(function)
+    return Instrumented(function, origins)

@@ -11,15 +11,15 @@ that of the check as it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ...elementary.term import IrTerm
 from ...ir.build import current
 from ...ir.nodes import Function, Op, Operand
-from ...ir.ops import RegionKind
 from ...ir.structural import pointee
 from ...ir.types import I64, shape_of
 from ..rebuild import Rebuild
+from .branches import emit_if
 from .intervals import Interval, Intervals
 from .reductions import reduced
 
@@ -77,18 +77,3 @@ def any_lane(bad: IrTerm, mask: Operand) -> IrTerm:
     if mask is not None:
         bad = bad & IrTerm(mask)
     return IrTerm(reduced("or", bad.value))
-
-
-def emit_if(condition: IrTerm, then: Callable[[], None]) -> None:
-    """Emits an `if` without results."""
-    builder = current()
-
-    def body() -> Sequence[Operand]:
-        then()
-        return ()
-
-    regions = (
-        builder.region(RegionKind.BRANCH, (), body),
-        builder.region(RegionKind.BRANCH, (), lambda: ()),
-    )
-    builder.emit("if", [condition.value], {}, regions)
