@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import language
-from .errors import CompileError, KernelError, KernelFault, OutOfResources
+from .errors import CompileError, KernelError, KernelFault, OutOfResources, did_you_mean
 from .runtime.arrays import MockTensor, TensorWrapper, reinterpret
 from .runtime.host_functions import (
     aggregate,
@@ -75,7 +75,8 @@ _LATER = {
 def __getattr__(name: str) -> Any:
     """Loads a name of `_LATER` when it is first asked for."""
     if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        meant = did_you_mean(name, __all__, "triton.")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{meant}")
     module = import_module(f"{__name__}.{_LATER[name]}")
     found = module if name == "testing" else getattr(module, name)
     globals()[name] = found

@@ -215,6 +215,38 @@ def sum_with_nothing(x):
     tl.store(x, forgets(tl.load(x)) + 1)  # wrong
 
 
+@wrong("a tensor or a number is needed, got None; `forgets` returns nothing: it has no `return`")
+def named_result_of_nothing(x):
+    doubled = forgets(tl.load(x))
+    if doubled is None:
+        pass
+    tl.store(x, doubled)  # wrong
+
+
+# -- functions and operators that a tensor has not
+
+
+@wrong("@ is not an operator of tensors; write tl.dot(a, b)")
+def matrix_product(x):
+    block = tl.zeros((16, 16), tl.float32)
+    tl.store(x, block @ block)  # wrong
+
+
+@wrong("@ is not an operator of tensors; write tl.dot(a, b)")
+def number_times_block(x):
+    tl.store(x, 2 @ tl.load(x))  # wrong
+
+
+@wrong("a tensor has no attribute `load`; there is the function `tl.load`")
+def method_of_a_pointer(x):
+    tl.store(x, x.load())  # wrong
+
+
+def test_a_name_of_the_package() -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'autotun'; did you mean `triton\.auto"):
+        triton.autotun
+
+
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.kernel.__name__)
 def test_the_message(row: Wrong) -> None:
     with pytest.raises(CompileError) as raised:
@@ -320,4 +352,4 @@ def test_an_f_string_of_a_run_time_value(capsys: Any) -> None:
     f_string[(1,)](x, 3, True, target="cpu")
     assert "traced tensor<f32>" in capsys.readouterr().out
     f_string[(1,)](x, 3, False, target="eager")
-    assert re.match(r"value .*2\.5 .*3 False", capsys.readouterr().out)
+    assert re.match(r"pid \(0, 0, 0\) value .*2\.5 .*3 False", capsys.readouterr().out)

@@ -44,7 +44,10 @@ def _attribute(error: AttributeError, frame: FrameType, line: int) -> str:
             " pass its sizes and strides as arguments"
         )
     kind = "a tensor" if isinstance(owner, tensor) else f"`{type(owner).__name__}`"
-    return f"{kind} has no attribute `{name}`{did_you_mean(name, dir(owner))}"
+    meant = did_you_mean(name, dir(owner))
+    if not meant and isinstance(owner, tensor) and callable(getattr(language, name, None)):
+        meant = f"; there is the function `tl.{name}`"
+    return f"{kind} has no attribute `{name}`{meant}"
 
 
 def _module_name(module: ModuleType, frame: FrameType) -> str:

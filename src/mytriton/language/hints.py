@@ -139,12 +139,26 @@ def refuse_text(value: Any) -> None:
 
 
 def returned_nothing(frame: FrameType | None = None, line: int | None = None) -> str:
-    """Names the functions called on the line that return nothing: "; `f` returns nothing"."""
+    """Names the functions that return nothing and are called on the line, or where a name of the
+    line that holds None was assigned: "; `f` returns nothing"."""
     frames = [frame] if frame else kernel_frames()
     if not frames:
         return ""
-    silent = [text for text, function in called(frames[0], line) if _is_silent(function)]
+    lines = [line or frames[0].f_lineno]
+    lines += _assignments_of_none(frames[0], lines[0])
+    calls = (call for number in lines for call in called(frames[0], number))
+    silent = dict.fromkeys(text for text, function in calls if _is_silent(function))
     return "".join(f"; `{text}` returns nothing: it has no `return`" for text in silent)
+
+
+def _assignments_of_none(frame: FrameType, line: int) -> Iterator[int]:
+    """For each name on the line that holds None, the last line before that assigns it."""
+    for name in set(re.findall(r"[^\W\d]\w*", source_line(frame, line))):
+        if frame.f_locals.get(name, "") is not None:
+            continue
+        assigns = re.compile(rf"{name}\s*=(?!=)")
+        before = range(line - 1, frame.f_code.co_firstlineno, -1)
+        yield from [n for n in before if assigns.match(source_line(frame, n))][:1]
 
 
 def _is_silent(function: Any) -> bool:

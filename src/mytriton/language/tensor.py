@@ -223,6 +223,11 @@ class tensor(Methods, Foreign):
     def __rmod__(self, other: TensorLike) -> tensor:
         return tensor(semantics.modulo(given(other), self.handle))
 
+    def __matmul__(self, other: TensorLike) -> tensor:
+        raise CompileTypeError("@ is not an operator of tensors; write tl.dot(a, b)")
+
+    __rmatmul__ = __matmul__
+
     def __divmod__(self, other: TensorLike) -> tuple[tensor, tensor]:
         return self // other, self % other
 
