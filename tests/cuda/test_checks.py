@@ -192,3 +192,21 @@ def test_an_unknown_check_is_refused(monkeypatch):
     monkeypatch.setenv("MYTRITON_CUDASIM", "racing")
     with pytest.raises(CompileError, match="no check `racing`; there are races, unwritten"):
         run(EXCHANGE, checks=None)
+
+
+COPY = (
+    "__shared__ __align__(16) float s[128];\nint t = threadIdx.x;\n"
+    "copy_async<4>(&s[t], &x[t]);\ncommit_copies();\n"
+    "copy_async<4>(&s[64 + t], &x[63 - t]);\ncommit_copies();\n"
+    "await_copies<1>();\n__syncthreads();\ny[t] = s[63 - t];"
+)
+
+
+def test_an_asynchronous_copy_is_there_after_its_wait_and_a_barrier():
+    assert run(COPY).tolist() == list(range(64, 0, -1))
+    with pytest.raises(KernelRaceError, match="what an asynchronous copy may still be writing"):
+        run(COPY.replace("await_copies<1>", "await_copies<2>"))
+    with pytest.raises(KernelRaceError, match="what an asynchronous copy may still be writing"):
+        run(COPY.replace("s[63 - t];", "s[127 - t];"))
+    with pytest.raises(KernelRaceError, match="data race"):
+        run(COPY.replace("__syncthreads();", ""))

@@ -55,6 +55,6 @@ def test_printed_plans_move_every_element(threads, seed):
     compile_everywhere(source)
     out = np.full((BATCH, threads, 64), -1, np.int32)
     given = arguments_of(ssa(FUNCTION), (np.zeros(1, np.int32), out))
-    sim.run(source, (1, 1, 1), given, order="shuffle", seed=seed)
+    sim.run(source, (1, 1, 1), given, order=f"shuffle:{seed}")
     for got, (_, target) in zip(out, pairs):
         np.testing.assert_array_equal(got[:, : target.registers], indices(target), str(target))

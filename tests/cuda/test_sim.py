@@ -27,21 +27,30 @@ WHO = """
 """
 
 
-def turns(order: str, seed: int = 0) -> list[int]:
+def turns(order: str | None) -> list[int]:
     function = ssa(WHO)
     out, turn = np.zeros(8, np.int32), np.zeros(1, np.int32)
     given = arguments_of(function, (out, turn))
-    sim.run(generate(function), (2, 1, 1), given, order=order, seed=seed)
+    sim.run(generate(function), (2, 1, 1), given, order=order)
     return out.tolist()
 
 
 def test_orders_of_threads_and_programs():
     assert turns("forward") == [0, 1, 2, 3, 4, 5, 6, 7]
     assert turns("reverse") == [7, 6, 5, 4, 3, 2, 1, 0]
-    shuffled = [tuple(turns("shuffle", seed)) for seed in range(5)]
+    shuffled = [tuple(turns(f"shuffle:{seed}")) for seed in range(5)]
     assert len(set(shuffled)) > 1
     assert all(sorted(turn) == list(range(8)) for turn in shuffled)
-    assert shuffled[0] == tuple(turns("shuffle", 0))
+    assert shuffled[0] == tuple(turns("shuffle"))
+
+
+def test_an_order_may_be_chosen_by_the_environment(monkeypatch):
+    for order in ("reverse", "shuffle:3"):
+        monkeypatch.setenv("MYTRITON_CUDASIM_ORDER", order)
+        assert turns(None) == turns(order)
+    monkeypatch.setenv("MYTRITON_CUDASIM_ORDER", "backwards")
+    with pytest.raises(CompileError, match="must be forward, reverse, shuffle or shuffle:SEED"):
+        turns(None)
 
 
 def test_every_program_of_a_grid_runs_once():

@@ -14,7 +14,8 @@ from mytriton.ir.build import Builder, using
 from mytriton.ir.nodes import Const, Op, Operand, Param
 from mytriton.ir.ops import Elementwise
 from mytriton.ir.types import ScalarType, element_of
-from mytriton.targets.cuda.prelude import FOLDER, host_text
+from mytriton.targets.cuda.prelude import host_text
+from mytriton.targets.cuda.sim import HOST
 from mytriton.targets.cuda.spelling import INTS, literal
 
 C_TYPES = {**INTS, "f32": "float", "f64": "double"}
@@ -30,8 +31,7 @@ template <class T, class S> static inline T formula_cast(S x) {
 
 def program(text: str) -> str:
     """A whole C++ text: CUDA's names for the host, what of the prelude is called, the text."""
-    host = (FOLDER / "sim" / "host.h").read_text(encoding="utf-8")
-    return "\n".join(["#include <type_traits>", host, host_text(HELPERS + text), HELPERS, text])
+    return "\n".join(["#include <type_traits>", HOST, host_text(HELPERS + text), HELPERS, text])
 
 
 def c_text(row: Elementwise, operands: Sequence[str], element: Any) -> str:

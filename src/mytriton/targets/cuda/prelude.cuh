@@ -552,6 +552,43 @@ __device__ inline unsigned int shared_address(const void* at) {
     return (unsigned int)__cvta_generic_to_shared(at);
 }
 
+// --- copy_async
+// Begins to copy so many bytes to shared memory; zeros where `inside` is false. They have landed
+// when `await_copies` says so.
+template <int BYTES> __device__ inline void copy_async(void* to, const void* from) {
+    if (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+                     :: "r"(shared_address(to)), "l"(__cvta_generic_to_global(from)) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"
+                     :: "r"(shared_address(to)), "l"(__cvta_generic_to_global(from)), "n"(BYTES)
+                     : "memory");
+}
+template <int BYTES>
+__device__ inline void copy_async(void* to, const void* from, bool inside) {
+    int bytes = inside ? BYTES : 0;
+    if (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                     :: "r"(shared_address(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes)
+                     : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
+                     :: "r"(shared_address(to)), "l"(__cvta_generic_to_global(from)), "n"(BYTES),
+                        "r"(bytes) : "memory");
+}
+
+// --- commit_copies
+// Makes one group of the copies that this thread has begun since the last one.
+__device__ inline void commit_copies() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+// --- await_copies
+// Waits until at most so many of this thread's latest groups have not landed.
+template <int GROUPS> __device__ inline void await_copies() {
+    asm volatile("cp.async.wait_group %0;" :: "n"(GROUPS) : "memory");
+}
+
 // --- load_matrices
 // Four 8 by 8 matrices of 16-bit words: lane l gives the address of row l % 8 of matrix l / 8, and
 // gets words 2 * (l % 4) and the next of row l / 4 of each.

@@ -2,8 +2,8 @@
 
 One idea: `prelude.cuh` is one readable file of sections, `// --- name`; a kernel's text is searched
 for the names, a section's own text likewise, and what is found is printed in the file's order. A
-section with inline PTX has a twin of plain C++ in `sim/twins.h`; any other is its own twin, over
-the CUDA built-ins that `sim/host.h` gives a host compiler.
+section with inline PTX has a twin of plain C++ in `sim/` (`twins.h`, …); any other is its own twin,
+over the CUDA built-ins that `sim/builtins.h` and `sim/device.h` give a host compiler.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ SECTIONS: Mapping[str, str] = {
 }
 TWINS: Mapping[str, str] = {
     **read_sections((FOLDER / "sim" / "twins.h").read_text()),
+    **read_sections((FOLDER / "sim" / "async_copies.h").read_text()),
     "f16": FORMATS["f16"],
 }
 ORDER = {name: place for place, name in enumerate(SECTIONS)}
@@ -91,6 +92,7 @@ def device_text(names: tuple[str, ...]) -> str:
 
 
 def host_text(text: str) -> str:
-    """What a text calls, as C++ for a host compiler that has included `sim/host.h`."""
+    """What a text calls, as C++ for a host compiler that has included `sim/builtins.h` and
+    `sim/device.h`."""
     names = needed(text, TWINS)
     return "\n\n".join(dict.fromkeys(TWINS.get(name, SECTIONS[name]) for name in names))

@@ -8,6 +8,8 @@ own line (reports.py).
     run(generate(function), (4, 1, 1), arguments, order="reverse")
 
 `MYTRITON_CUDASIM` chooses the checks: names of `CHECKS` with commas, `all`, or `none`.
+`MYTRITON_CUDASIM_ORDER` chooses in which order blocks and threads take their turns: `forward`,
+`reverse`, `shuffle` or, by another seed, `shuffle:7`.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from .structures import Array, Launch, Report, SharedVariable
 HOST = f"{BUILTINS}\n{DEVICE}"
 """What a text needs that calls device functions of the prelude."""
 ORDERS = ("forward", "reverse", "shuffle")
+ORDER = "MYTRITON_CUDASIM_ORDER"
 RESIDENT_THREADS = 4096
 """How many threads run side by side where programs may wait for each other."""
 CHECKS = {"races": 1, "unwritten": 2, "bounds": 4, "alignment": 8, "global": 16}
@@ -68,20 +71,18 @@ def run(
     grid: tuple[int, int, int],
     arguments: Sequence[Argument],
     *,
-    order: str = "forward",
-    seed: int = 0,
+    order: str | None = None,
     checks: str | None = None,
 ) -> None:
     """Runs the kernel's text for every block and thread of the grid, on host memory.
 
-    order: in which order blocks and threads take their turns: "forward", "reverse" or, by `seed`,
-    "shuffle". checks: as `MYTRITON_CUDASIM`, which holds where it is None. Raises KernelMemoryError
+    order and checks: as the variables say, which hold where they are None. Raises KernelMemoryError
     and KernelRaceError for what the checks find, KernelError where threads wait for others in vain,
     KernelAssertionError where the kernel stops itself, CompileError where there is no C++ compiler.
     """
     held = [p.pack(argument) for argument, p in zip(arguments, source.parameters, strict=True)]
     addresses = (ctypes.c_void_p * len(held))(*(array.ctypes.data for array in held))
-    launch = _launch(source, grid, arguments, (order, seed, checks_of(checks)))
+    launch = _launch(source, grid, arguments, (*order_of(order), checks_of(checks)))
     launch.arguments = ctypes.cast(addresses, ctypes.c_void_p)
     simulator, found, count = runtime(), ctypes.POINTER(Report)(), ctypes.c_uint()
     blocks = grid[0] * grid[1] * grid[2]
@@ -99,6 +100,17 @@ def run(
         raise KernelAssertionError(text, ())
     if made:
         raise reports.error(source, arguments, variables(source), made)
+
+
+def order_of(text: str | None) -> tuple[int, int]:
+    """The order's number and the seed that a text names."""
+    given = os.environ.get(ORDER, "forward") if text is None else text
+    name, _, seed = given.partition(":")
+    if name not in ORDERS or not (seed or "0").isdecimal():
+        raise CompileValueError(
+            f"{ORDER} must be forward, reverse, shuffle or shuffle:SEED, got `{given}`", ()
+        )
+    return ORDERS.index(name), int(seed or 0)
 
 
 def checks_of(text: str | None) -> int:
@@ -145,7 +157,7 @@ def _launch(
     source: CudaSource,
     grid: tuple[int, int, int],
     arguments: Sequence[Argument],
-    how: tuple[str, int, int],
+    how: tuple[int, int, int],
 ) -> Launch:
     """What the simulator must know of a launch."""
     order, seed, checks = how
@@ -159,7 +171,7 @@ def _launch(
     launch.arrays = _array_of(Array, arrays)
     launch.line_count = len(roots)
     launch.roots = ctypes.cast((ctypes.c_ulonglong * len(roots))(*roots), ctypes.c_void_p)
-    launch.order, launch.seed, launch.checks = ORDERS.index(order), seed, checks
+    launch.order, launch.seed, launch.checks = order, seed, checks
     launch.unknown = sum(
         1 << place
         for place, argument in enumerate(arguments)

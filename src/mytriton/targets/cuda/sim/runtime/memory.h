@@ -210,8 +210,9 @@ inline void mark_pending(char* to, size_t bytes, int by) {
 }
 
 inline void copy_later(void* to, const void* from, size bytes, size filled) {
-    touch(from, filled ? filled : 1, filled ? READ : 0);
+    if (filled) touch(from, filled, READ | VECTOR);
     touch(to, bytes, WRITE | VECTOR);
+    memset(to, 0xcd, bytes);
     settle();
     if (current->copy_count == current->copy_room) {
         current->copy_room = 2 * current->copy_room + 64;
