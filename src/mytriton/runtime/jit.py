@@ -242,10 +242,10 @@ class JITFunction(KernelInterface):
         options: Mapping[str, Any] = {}
         if not self._options.isdisjoint(kwargs):
             options = {key: kwargs.pop(key) for key in tuple(kwargs) if key in self._options}
-        values, parts = self._bound(args, kwargs)
-        for hook in self.pre_run_hooks:
-            hook(*args, **kwargs)
         try:
+            values, parts = self._bound(args, kwargs)
+            for hook in self.pre_run_hooks:
+                hook(*args, **kwargs)
             plan = self._plan(values, parts, options, warmup)
             if plan is None:
                 return None
