@@ -10,7 +10,7 @@ WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz bench integration lint types gates format clean
+.PHONY: help demo test docs fuzz bench integration lint types gates format clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -29,6 +29,9 @@ bench: $(VENV)/.stamp-dev  ## time against NumPy, torch and Numba
 
 integration: $(VENV)/.stamp-integration  ## unmodified kernel libraries, op by op against PyTorch
 	$(BIN)/python -m integration $(ARGS)
+
+docs: $(VENV)/.stamp-dev  ## the documentation as a site, build/docs/index.html
+	$(BIN)/python -m sphinx -W --keep-going -q docs build/docs $(ARGS)
 
 lint: $(VENV)/.stamp-dev  ## ruff: rules and format
 	$(BIN)/ruff check .

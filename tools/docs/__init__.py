@@ -1,0 +1,1 @@
+"""What the documentation is made from: the reference, the pictures, the site."""
