@@ -46,18 +46,21 @@ class PartialCpp(CppLexer):
             yield place, Text if token is Error else token, text
 
 
-def without_folders(text: str) -> str:
-    """A link to a folder of the repository becomes plain text: a site has no listing to show."""
+def site_links(text: str) -> str:
+    """The README's links as the site needs them: pages by their names there, and folders of the
+    repository as plain text, since a site has no listing to show."""
+    for name in ("CHANGELOG.md", "CONTRIBUTING.md"):
+        text = text.replace(f"]({name})", f"]({name.lower()})")
     link = re.compile(rf"\[([^]]+)\]\((?:\.\./)?((?:{'|'.join(FOLDERS)})[\w/-]*)/?\)")
     return link.sub(lambda found: found[1] if (ROOT / found[2]).is_dir() else found[0], text)
 
 
 def read(app: Sphinx, name: str, source: list[str]) -> None:
-    source[0] = without_folders(source[0])
+    source[0] = site_links(source[0])
 
 
 def include(app: Sphinx, path: Path, parent: str, source: list[str]) -> None:
-    source[0] = without_folders(source[0])
+    source[0] = site_links(source[0])
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -53,6 +53,12 @@ VARIABLES = (
         "at each launch",
     ),
     Variable(
+        "MYTRITON_CUDASIM_ORDER",
+        "forward, reverse, shuffle",
+        "in which order target cudasim gives blocks and threads their turns",
+        "at each launch",
+    ),
+    Variable(
         "MYTRITON_AUTOTUNE_SECONDS",
         "seconds; 0 for no limit",
         "how long one choice of an autotuner may take",

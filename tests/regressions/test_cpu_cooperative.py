@@ -41,7 +41,7 @@ def for_ever_in_two_places(flag):
 def test_a_kernel_that_prints_and_waits_ends(capsys: Any) -> None:
     """Programs that wait run side by side, also where they print."""
     consumer_first[(2,)](np.zeros(1, np.int32), np.zeros(1, np.int32), target="cpu")
-    assert capsys.readouterr().out == "pid (0, 0, 0) got5\n"
+    assert capsys.readouterr().out == "pid (0, 0, 0) got: 5\n"
 
 
 @pytest.mark.parametrize("programs", [1, 3])

@@ -10,7 +10,7 @@ A reader types what a page shows, so every block of these languages is run:
 
 In expected text a line `...` stands for any number of lines, and `…` for any text inside a line.
 `<!-- not run: reason -->` on the line before a fence leaves that block out. Languages that only
-show something (`text`, `cuda`, …) are not run; those that look as if they could be are refused.
+show something (`text`, `cuda`, …) and MyST's directives (`{include}`) are not run; those that look as if they could be are refused.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 RUN = ("python", "output", "console")
 REFUSED = ("", "py", "py3", "python3", "pycon", "sh", "bash", "shell", "zsh", "shell-session")
 
-FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})\s*(?P<language>[\w+-]*)[^`]*$")
+FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})\s*(?P<language>\{?[\w+-]*)[^`]*$")
 NOT_RUN = re.compile(r"<!--\s*not run:\s*(?P<reason>\S.*?)\s*-->\s*$")
 EXIT = re.compile(r"#\s*exit (?P<status>\d+)\s*$")
 

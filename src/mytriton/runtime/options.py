@@ -1,8 +1,8 @@
 """The options of a launch: keywords of `kernel[grid](…)` that are no parameters of the kernel.
 
 One row an option: what may be given, what it does on which target, and why the rest is refused.
-`docs/launch.md` is printed from this table. Nothing is accepted and dropped: an option acts, is a
-hint that changes no result, or is refused.
+`docs/reference/environment.md` shows this table. Nothing is accepted and dropped: an option acts,
+is a hint that changes no result, or is refused.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ def compile_options(
 
 
 def options_table() -> str:
-    """The table of `docs/launch.md`."""
+    """The table of `docs/reference/environment.md`."""
     rows = (
         f"| `{o.name}` | {o.values} | {o.effect} | {o.meaning} |" for o in LAUNCH_OPTIONS.values()
     )
