@@ -10,7 +10,8 @@ A reader types what a page shows, so every block of these languages is run:
 
 In expected text a line `...` stands for any number of lines, and `…` for any text inside a line.
 `<!-- not run: reason -->` on the line before a fence leaves that block out. Languages that only
-show something (`text`, `cuda`, …) and MyST's directives (`{include}`) are not run; those that look as if they could be are refused.
+show something (`text`, `cuda`, …) and MyST's directives (`{include}`) are not run; those that
+look as if they could be are refused.
 """
 
 from __future__ import annotations
