@@ -166,7 +166,7 @@ BY_NAME = {
 }
 """The element types by their names: the SSA text's, Triton's, and all of these with NumPy's."""
 BOOL, I8, I16, I32, I64, U8, U16, U32, U64 = SCALARS[:9]
-F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, F8E4M3B15, F16, BF16, F32, F64 = SCALARS[9:]
+F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, F8E4M3B15, F16, BF16, F32, F64 = SCALARS[9:18]
 
 
 def element_of(ty: Type) -> Element:
