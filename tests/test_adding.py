@@ -78,6 +78,35 @@ def copy(tmp_path: Path) -> Path:
 
 TARGETS = ["interpret", "cpu", *["cudasim"] * bool(shutil.which("g++"))]
 
+OP = """
+@triton.jit
+def kernel(x, out, M: tl.constexpr, N: tl.constexpr, SHIFT: tl.constexpr, DIM: tl.constexpr):
+    places = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    tl.store(out + places, tl.roll(tl.load(x + places) * 2, SHIFT, DIM) + 1)
+
+x = np.random.default_rng(0).standard_normal((16, 8)).astype(np.float32)
+for shift, dim in ((3, 0), (-1, 1), (8, -1), (0, 0), (21, 0)):
+    for options in OPTIONS:
+        out = np.zeros_like(x)
+        compiled = kernel[(1,)](x, out, M=16, N=8, SHIFT=shift, DIM=dim, **options)
+        np.testing.assert_array_equal(out, np.roll(2 * x, shift, dim) + 1)
+print(compiled.compilation.text("traced"))
+try:
+    kernel[(1,)](x, x, M=16, N=8, SHIFT=1, DIM=2, target="interpret")
+except triton.CompileError as error:
+    print(error)
+"""
+
+
+def test_a_structural_op(copy: Path) -> None:
+    assert apply("adding-an-op.md", copy) == 8
+    options = [{"target": target} for target in TARGETS]
+    options += [{"target": "cudasim", "num_warps": 2}] * ("cudasim" in TARGETS)
+    text = run(copy.parent, f"OPTIONS = {options}\n" + OP)
+    assert "roll %" in text and "{axis=0, shift=5}" in text
+    assert "dim 2 is out of range for a tensor of rank 2" in text
+
+
 PASS = """
 @triton.jit
 def kernel(x, out, n, BLOCK: tl.constexpr):
