@@ -32,6 +32,8 @@ def parsed(names: Iterable[str]) -> Kinds:
             known = ", ".join(KINDS)
             meant = did_you_mean(name, KINDS)
             raise CompileValueError(f"no faults are of kind {name!r}; there are {known}{meant}")
+    if "races" in given:
+        given.append("bounds")  # only elements of arrays have a record of who accessed them
     return tuple(kind for kind in KINDS if kind in given or not given)
 
 

@@ -131,7 +131,7 @@ class Compilation:
         fixed = options.fixed.union(param.name for param in hidden)
         made = row.compile(self[row.stage], dataclasses.replace(options, fixed=fixed))
         params, origins = self.traced.function.params, self.instrumented.origins
-        return Checked(made, self.name, params, hidden, origins)
+        return Checked(made, self.name, params, hidden, origins, self.written)
 
     @cached_property
     def instrumented(self) -> Instrumented:

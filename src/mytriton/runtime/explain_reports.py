@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ..errors import KernelMemoryError
+from ..errors import KernelMemoryError, Location
 from ..ir.nodes import Op
 from ..passes.checks.findings import decoded
+from ..passes.checks.races import ACCESS_BITS, MOST_ACCESSES, PROGRAM_BITS
 from ..targets.reports import Listener, Told
 from .findings import Finding, Note
 
@@ -32,9 +33,9 @@ class _Tainted:
     """A report of a tainted lane, taken apart: the lane, and the number of what tainted."""
 
     def __init__(self, told: Told) -> None:
-        role, *shape = told.op.attrs["detail"]
-        self.role = str(role)
-        self.shape = tuple(map(int, shape))
+        detail = told.op.attrs["detail"]
+        self.role, *self.names = [part for part in detail if isinstance(part, str)]
+        self.shape = tuple(part for part in detail if not isinstance(part, str))
         self.number, flat = decoded(int(told.values[1]), self.shape)
         self.lane = tuple(int(place) for place in np.unravel_index(flat, self.shape))
         self.program = told.program
@@ -118,8 +119,37 @@ def _notes(op: Op, text: str, use: Op) -> tuple[Note, ...]:
     return (Note(text, use.where),) if use.where != op.where else ()
 
 
+def _race(told: Told, origins: Origins, kernel: str) -> Finding:
+    tainted = _Tainted(told)
+    (array,) = tainted.names
+    accesses = origins["races"]
+    number = tainted.number & MOST_ACCESSES
+    other = accesses[number - 1] if 0 < number < MOST_ACCESSES else None
+    whose, did = f"program {tainted.number >> ACCESS_BITS & (1 << PROGRAM_BITS) - 1}", tainted.role
+    help = "let programs write apart, use atomics, or order them by a release and an acquire"
+    if tainted.role == "lanes":
+        whose, did = "another lane of the program", "written"
+        help = "put `tl.debug_barrier()` between the two: the lanes of a GPU are threads"
+    mine = told.op
+    message = f"{tainted.whose} accesses an element of `{array}` that {whose} has {did}"
+    notes = (Note(f"{whose} has {did} it here", other.where),) if other is not None else ()
+    return Finding(
+        "races",
+        f"{message}, and nothing orders the two",
+        mine.where,
+        notes,
+        help,
+        kernel,
+        tainted.program,
+        tainted.lane,
+        array,
+        (*mine.where, *(other.where if other else ()), Location("", 0, tainted.role)),
+    )
+
+
 EXPLAIN: dict[str, Callable[[Told, Origins, str], Finding]] = {
     "undefined": _undefined,
     "nan": _nan,
     "overflow": _overflow,
+    "races": _race,
 }

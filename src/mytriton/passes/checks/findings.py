@@ -10,6 +10,7 @@ A reduction joins the loops that compute and store the block; the report itself 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,11 +28,11 @@ HALF = 32
 
 @dataclass(frozen=True)
 class Finding:
-    """What a program will report: the key, what the value was used as, the shape of the block, and
-    the op's line."""
+    """What a program will report: the key, what the value was used as (words), the shape of the
+    block, and the op's line."""
 
     key: IrTerm
-    role: str
+    role: tuple[str, ...]
     shape: tuple[int, ...]
     where: Where
 
@@ -50,23 +51,24 @@ def first_lane(taint: IrTerm, mask: Operand, shape: tuple[int, ...]) -> IrTerm:
         bad = bad & IrTerm(mask)
     key = taint.to(I64) << HALF
     if shape:
-        bad, key = stretched(bad, shape), stretched(key, shape) | _from_the_end(shape)
+        lanes, size = lanes_of(shape), math.prod(shape)
+        assert lanes is not None
+        key = stretched(key, shape) | (lanes.to(I64) * -1 + (size - 1))
+        bad = stretched(bad, shape)
     return IrTerm(reduced("maximum", bad.where(key, 0).value))
 
 
-def _from_the_end(shape: tuple[int, ...]) -> IrTerm:
-    """How many lanes come after each, in row-major order."""
-    after, step = None, 1
+def lanes_of(shape: tuple[int, ...]) -> IrTerm | None:
+    """The number of each lane of a block, in row-major order; None for a scalar."""
+    found: IrTerm | None = None
+    step = 1
     for axis in reversed(range(len(shape))):
-        extent = shape[axis]
-        lanes = IrTerm(emit("arange", start=0, end=extent)).to(I64)
-        part = (lanes * -1 + (extent - 1)) * step
+        part = IrTerm(emit("arange", start=0, end=shape[axis])) * step
         if len(shape) > 1:
-            at = tuple(extent if other == axis else 1 for other in range(len(shape)))
+            at = tuple(shape[axis] if other == axis else 1 for other in range(len(shape)))
             part = IrTerm(emit("reshape", part.value, shape=at))
-        after, step = part if after is None else after + part, step * extent
-    assert after is not None
-    return after
+        found, step = part if found is None else found + part, step * shape[axis]
+    return found
 
 
 def emit_findings(kind: str, findings: Sequence[Finding]) -> None:
@@ -78,7 +80,7 @@ def emit_findings(kind: str, findings: Sequence[Finding]) -> None:
     def report() -> None:
         for finding in findings:
             current().where = finding.where
-            attrs = {"kind": kind, "detail": (finding.role, *finding.shape)}
+            attrs = {"kind": kind, "detail": (*finding.role, *finding.shape)}
             current().emit("report", [finding.key.ne(0).value, finding.key.value], attrs)
 
     emit_if(some.ne(0), report)
@@ -86,7 +88,4 @@ def emit_findings(kind: str, findings: Sequence[Finding]) -> None:
 
 def decoded(key: int, shape: tuple[int, ...]) -> tuple[int, int]:
     """The taint and the lane of a key."""
-    size = 1
-    for extent in shape:
-        size *= extent
-    return key >> HALF, size - 1 - (key & (1 << HALF) - 1)
+    return key >> HALF, math.prod(shape) - 1 - (key & (1 << HALF) - 1)

@@ -22,7 +22,7 @@ from ...ir.ops import Effect
 from ...ir.structural import CHECK_ACCESS
 from ..provenance import Provenance, provenance
 from ..rebuild import Rebuild
-from .hidden import HiddenParams, with_hidden
+from .hidden import Hidden, HiddenParams, with_hidden
 
 
 def insert_checks(function: Function) -> Function:
@@ -44,7 +44,10 @@ class _Insert(Rebuild):
         """The check of an access; None of another op."""
         if not accesses_memory(op):
             return None
-        bounds = bounds_of(self.provenance.of(op.operands[0]), self.hidden)
+        address = self.provenance.of(op.operands[0])
+        if any(isinstance(param, Hidden) for param in address.params):
+            return None
+        bounds = bounds_of(address, self.hidden)
         operands = (op.operands[0], mask_of(op), *bounds)
         return Op(CHECK_ACCESS, operands, attrs={"access": op.name}, where=op.where)
 

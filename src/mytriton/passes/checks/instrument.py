@@ -9,7 +9,9 @@ from ...ir.nodes import Function, Op
 from .insert import insert_checks
 from .nan import NAN
 from .overflow import overflow
+from .program_order import permute_programs
 from .propagate import with_shadows
+from .races import find_races
 from .undefined import UNDEFINED
 
 
@@ -27,10 +29,12 @@ PASSES: dict[str, Pass] = {
     "undefined": lambda function: with_shadows(function, UNDEFINED),
     "nan": lambda function: with_shadows(function, NAN),
     "overflow": lambda function: with_shadows(function, overflow(function)),
+    "races": find_races,
     "bounds": lambda function: (insert_checks(function), ()),
+    "order": permute_programs,
 }
 """By kind, in the order in which they are applied. What the earlier ones add, the later ones do not
-look at: it is made of ints, and accesses no memory."""
+look at: it is made of ints, and accesses hidden arrays only."""
 
 
 def instrument(function: Function, kinds: Sequence[str]) -> Instrumented:

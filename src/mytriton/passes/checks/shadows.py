@@ -216,7 +216,7 @@ class Shadows(Rebuild):
         """Reports the lanes of a shadow that the mask has on."""
         whole = shape if mask is None else max(shape, shape_of(mask.ty), key=len)
         key = first_lane(shadow, mask, whole)
-        finding = Finding(key, sink.role, whole, where)
+        finding = Finding(key, (sink.role,), whole, where)
         if sink.early:
             emit_findings(self.kind.kind, [finding])
             self.builder.where = where

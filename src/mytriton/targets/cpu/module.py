@@ -37,7 +37,8 @@ class KernelText:
     """For each line of the text the kernel lines that it came from."""
     arena_bytes: int
     in_order: bool
-    """The programs run one after the other, so that what they print is in order."""
+    """The programs run one after the other, so that what they print, or tell of one another, is in
+    order."""
     waits: bool
     """Programs may wait for each other."""
     reports: bool
@@ -52,6 +53,11 @@ class KernelText:
         held = dict(vars(self))
         del held["text"], held["places"]
         return held
+
+
+def looks_for_races(op: Op) -> bool:
+    """Whether the op is a report whose words programs must not write at the same time."""
+    return op.name == "report" and op.attrs["kind"] == "races"
 
 
 REPORTING = CALLBACKS | {"assert"}
@@ -129,7 +135,7 @@ def described(
         text,
         places,
         emitter.arena.size,
-        in_order="print" in names,
+        in_order="print" in names or any(map(looks_for_races, walk(function.body))),
         waits=waits(function),
         reports=bool(emitter.messages),
         calls_back=not names.isdisjoint(CALLBACKS),

@@ -78,7 +78,9 @@ class Callback:
 
     def called(self, record: int, number: int, x: int, y: int, z: int, table: int) -> None:
         """Does what the op means; what that raises ends the launch."""
-        launch = self._launches[record]
+        launch = self._launches.get(record)
+        if launch is None:  # a program that was given up as waiting for ever
+            return
         try:
             op = self.messages[number - 1]
             values = [value_at(o, table + 8 * n) for n, o in enumerate(op.operands)]

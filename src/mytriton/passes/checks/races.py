@@ -1,0 +1,263 @@
+"""Races: two programs touch one element, one of them writes, and nothing orders them.
+
+Beside each array lie two arrays of i32, a word an element: who wrote it last, and who read it last.
+
+    word   0 nobody, else   flag << 30 | (program mod 2**22) << 8 | access
+    flag   of a writer: by an atomic; of a reader: another program has read it as well
+    access the number of the op, from 1 (`origins`), 255 for all from there on
+
+A store looks for another program's number in both words, a load in the writer's, an atomic in both,
+but not at other atomics; then each leaves its own. The programs of such a launch run one after the
+other, so it does not matter which of the two comes first, and these are plain vector accesses.
+
+Programs that synchronise are ordered by their acquires and releases, of which each takes a number
+from a clock. Beside each word then lies the time of the access. An access by q is before one by p
+if q has released something since and p has acquired something since. (That may take unordered
+accesses for ordered, never the reverse; vector clocks would know: C. Flanagan and S. N. Freund,
+"FastTrack", PLDI 2009.)
+
+Within a program a store and a later load of the element by another lane need a `tl.debug_barrier`,
+or an atomic that acquires, between them, since the lanes of a GPU are different threads: a third
+array holds the lane that wrote, and how many barriers the program had passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...elementary.term import IrTerm
+from ...ir.build import current, emit
+from ...ir.effects import accesses_memory, must_see_memory
+from ...ir.fold import constant
+from ...ir.nodes import Function, Op, Operand, Param, Region, walk
+from ...ir.ops import Effect
+from ...ir.recursion import Walk
+from ...ir.types import I32, I64, PointerType, shape_of
+from ..provenance import provenance
+from ..rebuild import Rebuild
+from .findings import Finding, emit_findings, first_lane, lanes_of, stretched
+from .hidden import HiddenParams, is_array, with_hidden
+from .insert import mask_of
+
+FLAG = 1 << 30
+PROGRAM_BITS, ACCESS_BITS = 22, 8
+MOST_ACCESSES = (1 << ACCESS_BITS) - 1
+ACQUIRES, RELEASES = ("acquire", "acq_rel"), ("release", "acq_rel")
+LANE_BITS = 20
+
+
+def find_races(function: Function) -> tuple[Function, tuple[Op, ...]]:
+    """The function with checks for races, and the accesses that its reports name by number."""
+    origins: list[Op] = []
+    made = with_hidden(function, lambda hidden: _Races(function, hidden, origins).made)
+    return made, tuple(origins)
+
+
+def synchronises(op: Op, how: Sequence[str]) -> bool:
+    """Whether an op orders programs, by one of the semantics named. A volatile load does so as a
+    flag that another program sets would be looked at."""
+    if must_see_memory(op):
+        return "acquire" in how
+    return (
+        accesses_memory(op)
+        and op.row.attrs.get("sem") is not None
+        and op.attribute("sem") in how
+        and op.attribute("scope") != "cta"
+    )
+
+
+@dataclass(frozen=True)
+class Access:
+    """One access: the array, its mask and shape, and the index of each lane's word."""
+
+    op: Op
+    array: Param
+    mask: Operand
+    shape: tuple[int, ...]
+    index: IrTerm
+    me: IrTerm
+
+    def at(self, words: Param) -> Operand:
+        """The addresses of the words."""
+        return emit("addptr", words, self.index.value)
+
+    def read(self, words: Param) -> IrTerm:
+        """The words, 0 where the mask is off."""
+        other = None if self.mask is None else constant(0, I32)
+        return IrTerm(emit("load", self.at(words), self.mask, other))
+
+    def write(self, words: Param, value: IrTerm) -> None:
+        current().emit("store", [self.at(words), value.value, self.mask])
+
+    def foreign(self, word: IrTerm) -> IrTerm:
+        """Where a word is another program's."""
+        other = ((word ^ self.me) & (FLAG - 1)) >> ACCESS_BITS
+        return word.ne(0) & other.ne(0)
+
+
+class _Races(Rebuild):
+    def __init__(self, function: Function, hidden: HiddenParams, origins: list[Op]) -> None:
+        super().__init__({})
+        self.provenance = provenance(function)
+        self.hidden, self.origins = hidden, origins
+        self.pending: list[list[Finding]] = []
+        ops = list(walk(function.body))
+        self.clocked = any(synchronises(op, ACQUIRES + RELEASES) for op in ops)
+        loaded, stored = (self._arrays(ops, effect) for effect in (Effect.READ, Effect.WRITE))
+        self.exchanged = loaded & stored
+        """The arrays that a program may hand elements from lane to lane through."""
+        self.made = self.function(function)
+
+    def _arrays(self, ops: Sequence[Op], effect: Effect) -> set[Param | None]:
+        return {self.array(op) for op in ops if op.row.effect is effect and accesses_memory(op)}
+
+    def array(self, op: Op) -> Param | None:
+        """The one array that an access is of; None where it may be several, or any."""
+        found = self.provenance.of(op.operands[0])
+        arrays = list(filter(is_array, found.params))
+        return arrays[0] if len(arrays) == 1 and not found.unknown else None
+
+    # -- regions and ops
+
+    def ops(self, region: Region) -> Walk[None]:
+        self.pending.append([])
+        yield super().ops(region)
+        found = self.pending.pop()
+        if found:
+            emit_findings("races", found)
+
+    def op(self, op: Op) -> Sequence[Operand]:
+        if synchronises(op, RELEASES):
+            current().emit(
+                "store", [self.mine("released"), self._bump(self.counter("clock")), None]
+            )
+        array = self.array(op) if accesses_memory(op) else None
+        if array is not None:
+            self.look(self.access(op, array))
+        results = super().op(op)
+        if self.exchanged and (op.name == "barrier" or synchronises(op, ACQUIRES)):
+            self._bump(self.counter("barriers"))
+        if synchronises(op, ACQUIRES):
+            now = emit("load", self.counter("clock"), None, None)
+            current().emit("store", [self.mine("acquired"), now, None])
+        return results
+
+    # -- what a launch provides
+
+    def words(self, role: str, array: Param | None) -> Param:
+        """A hidden array of i32."""
+        return self.hidden.get(role, array, PointerType(I32))
+
+    def counter(self, role: str) -> Operand:
+        """The address of a number of the launch; of the program, for barriers."""
+        return self.mine(role) if role == "barriers" else self.words(role, None)
+
+    def mine(self, role: str) -> Operand:
+        """The address of this program's own number."""
+        return emit("addptr", self.words(role, None), self.program().value)
+
+    def _bump(self, address: Operand) -> Operand:
+        """Counts on, and gives the new number."""
+        attrs = {"kind": "add", "sem": "relaxed"}
+        (before,) = current().emit("atomic", [address, constant(1, I32), None], attrs)
+        return (IrTerm(before) + 1).value
+
+    def program(self) -> IrTerm:
+        """The number of this program in the grid, modulo 2 ** 22."""
+        x, y, z = (IrTerm(emit("program_id", axis=axis)) for axis in range(3))
+        nx, ny = (IrTerm(emit("num_programs", axis=axis)) for axis in range(2))
+        return ((z * ny + y) * nx + x) & (1 << PROGRAM_BITS) - 1
+
+    # -- accesses
+
+    def access(self, op: Op, array: Param) -> Access:
+        self.origins.append(op)
+        pointer = self.operand(op.operands[0])
+        assert pointer is not None
+        start, _ = self.hidden.bounds(array)
+        assert isinstance(array.ty, PointerType)
+        bytes_ = IrTerm(IrTerm(pointer).to(I64).value) - IrTerm(start)
+        index = bytes_ >> (array.ty.element.itemsize.bit_length() - 1)
+        number = min(len(self.origins), MOST_ACCESSES)
+        me = (self.program() << ACCESS_BITS) | number
+        mask = self.operand(mask_of(op))
+        return Access(op, array, mask, shape_of(pointer.ty), index, me)
+
+    def look(self, access: Access) -> None:
+        """Looks for others at the elements of an access, and leaves word of it."""
+        op, array = access.op, access.array
+        writer, reader = self.words("writer", array), self.words("reader", array)
+        atomic = (bool(op.types) and op.row.effect is Effect.WRITE) or must_see_memory(op)
+        wrote = access.read(writer)
+        by_writer = self.conflicts(access, wrote, "writer")
+        if atomic:
+            by_writer = by_writer & (wrote & FLAG).eq(0)
+        if op.row.effect is Effect.READ:
+            self.tell(access, by_writer, wrote, "written")
+            if op.name == "load" and array in self.exchanged and not atomic:
+                self.exchange(access, wrote)
+            if not atomic:
+                self.leave_reader(access, reader)
+            return
+        read = access.read(reader)
+        by_reader = self.conflicts(access, read, "reader") | self.several(access, read)
+        self.tell(access, by_writer, wrote, "written")
+        self.tell(access, by_reader, read, "read")
+        access.write(writer, access.me | FLAG if atomic else access.me)
+        self.leave_time(access, "writer")
+        if array in self.exchanged:
+            access.write(self.words("lane", array), self.place(access))
+
+    def leave_reader(self, access: Access, reader: Param) -> None:
+        before = access.read(reader)
+        several = access.foreign(before) | (before & FLAG).ne(0)
+        access.write(reader, access.me | several.where(IrTerm(constant(FLAG, I32)), 0))
+        self.leave_time(access, "reader")
+
+    def several(self, access: Access, read: IrTerm) -> IrTerm:
+        """Where others have read besides this program; nothing is known of their order."""
+        if self.clocked:
+            return IrTerm(constant(False, access.foreign(read).element))
+        return (read & FLAG).ne(0)
+
+    # -- order
+
+    def leave_time(self, access: Access, role: str) -> None:
+        if self.clocked:
+            now = IrTerm(emit("load", self.counter("clock"), None, None))
+            access.write(self.words(f"{role}_time", access.array), now + 1)
+
+    def conflicts(self, access: Access, word: IrTerm, role: str) -> IrTerm:
+        """Where a word is of another program whose access is not before this one."""
+        foreign = access.foreign(word)
+        if not self.clocked:
+            return foreign
+        time = access.read(self.words(f"{role}_time", access.array))
+        whose = (word & (FLAG - 1)) >> ACCESS_BITS
+        at = emit("addptr", self.words("released", None), whose.value)
+        mask = foreign if access.mask is None else foreign & IrTerm(access.mask)
+        released = IrTerm(emit("load", at, mask.value, constant(0, I32)))
+        acquired = IrTerm(emit("load", self.mine("acquired"), None, None))
+        return foreign & ((released >= time) & (acquired >= time) ^ True)
+
+    # -- lanes of one program
+
+    def place(self, access: Access) -> IrTerm:
+        """The lane of each element, and the barriers that the program has passed."""
+        passed = IrTerm(emit("load", self.counter("barriers"), None, None)) << LANE_BITS
+        lanes = lanes_of(access.shape)
+        return passed if lanes is None else passed | (lanes & (1 << LANE_BITS) - 1)
+
+    def exchange(self, access: Access, wrote: IrTerm) -> None:
+        """A load of what another lane of this program stored, without a barrier since."""
+        own = wrote.ne(0) & (access.foreign(wrote) ^ True) & (wrote & FLAG).eq(0)
+        change = access.read(self.words("lane", access.array)) ^ self.place(access)
+        same_barrier = (change >> LANE_BITS).eq(0)
+        self.tell(access, own & same_barrier & change.ne(0), wrote, "lanes")
+
+    def tell(self, access: Access, bad: IrTerm, word: IrTerm, role: str) -> None:
+        taint = stretched(bad.where(word, 0), access.shape) if access.shape else bad.where(word, 0)
+        key = first_lane(taint, access.mask, access.shape)
+        found = Finding(key, (role, access.array.name), access.shape, access.op.where)
+        self.pending[-1].append(found)
