@@ -13,6 +13,8 @@ import pytest
 import mytriton as triton
 import mytriton.language as tl
 from mytriton.explorer import Explanation
+from mytriton.layouts.linear import Layout, ravel
+from mytriton.layouts.picture import holders_of
 from tests.explorer.browser import MISSING, Watched, chromium
 from tests.explorer.kernels import scale
 
@@ -277,3 +279,109 @@ SCROLL = """async () => {
 LAID_OUT = """blocks => blocks.map(
   block => block.firstElementChild.checkVisibility({ contentVisibilityAuto: true })
 )"""
+
+
+# -- the other views
+
+
+@triton.jit
+def tiles(x, out, n, BLOCK: tl.constexpr):
+    i, j = tl.arange(0, BLOCK)[:, None], tl.arange(0, BLOCK)[None, :]
+    at = tl.program_id(0) * BLOCK * BLOCK + i * BLOCK + j
+    value = tl.load(x + at, mask=at < n, other=0.0)
+    turned = tl.load(x + j * BLOCK + i)
+    tl.store(out + at, value + tl.dot(turned, turned), mask=at < n)
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    x, out = np.ones(600, np.float32), np.zeros(1000, np.float32)
+    explained = tiles.explain(x, out, 600, grid=(3,), BLOCK=16)
+    return explained.save(tmp_path_factory.mktemp("pages") / "tiles.html")
+
+
+@pytest.mark.parametrize("view", ["costs", "accesses", "layouts"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_views_shut_nobody_out(browser: Any, recorded: Path, view: str, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    for width in (1500, 400):
+        size = {"width": width, "height": 900}
+        watched = Watched(browser, recorded, f"#{view}", color_scheme=scheme, viewport=size)
+        found = Axe().run(watched.page)
+        assert found.violations_count == 0, found.generate_report()
+        assert watched.page.evaluate("document.documentElement.scrollWidth") <= width
+        assert watched.faults == []
+        watched.page.close()
+
+
+def test_costs_lead_back_to_the_code(browser: Any, recorded: Path) -> None:
+    watched = Watched(browser, recorded, "#costs")
+    page = watched.page
+    rows = page.locator("table.accesses tbody tr")
+    assert rows.count() == 3
+    assert "contiguous" in rows.nth(0).text_content()
+    page.locator("table.accesses tbody a").first.click()
+    assert "turned = tl.load" in page.locator(".pinned code").text_content()
+    assert page.locator("#costs").is_hidden()
+    page.get_by_role("button", name="Why slow?").click()
+    assert page.url.endswith("#costs")
+    assert page.locator("svg.roofline").is_visible()
+    assert watched.faults == []
+    page.close()
+
+
+def test_accesses_program_by_program(browser: Any, recorded: Path) -> None:
+    watched = Watched(browser, recorded, "#accesses")
+    page = watched.page
+    card = page.locator("#accesses .card").nth(1)
+    assert "400 of 1000 elements are never touched, the first is (600)" in card.text_content()
+    canvas = card.locator("canvas")
+    canvas.focus()
+    page.keyboard.press("ArrowRight")
+    said = card.locator("output.said")
+    assert said.text_content() == "out(0): written by (0, 0, 0)"
+    for _ in range(10):
+        page.keyboard.press("ArrowDown")
+    assert said.text_content() == "out(640): never touched"
+    before = canvas.evaluate("c => c.toDataURL()")
+    page.get_by_role("button", name="The next program").click()
+    assert page.locator(".programs output").text_content() == "(1, 0, 0)"
+    assert canvas.evaluate("c => c.toDataURL()") != before
+    assert watched.faults == []
+    page.close()
+
+
+def test_layouts_say_who_holds_an_element(browser: Any, recorded: Path) -> None:
+    """The page's arithmetic over F2 is that of `layouts/linear.py`."""
+    watched = Watched(browser, recorded, "#layouts")
+    found = watched.page.evaluate(HOLDERS)
+    assert found
+    for card, holders in found:
+        shape, register, lane, warp = card
+        layout = Layout(tuple(shape), tuple(register), tuple(lane), tuple(warp))
+        for place, said in holders:
+            index = ravel(place, layout.shape)
+            thread, number = holders_of(layout)[index][0]
+            assert said.startswith(
+                f"element ({', '.join(map(str, place))}): warp {thread // 32}, lane {thread % 32},"
+                f" register {number}"
+            )
+    assert watched.faults == []
+    watched.page.close()
+
+
+HOLDERS = """() => {
+  const model = JSON.parse(document.getElementById("document").textContent);
+  return [...document.querySelectorAll("#layouts .card[id]")].map((card) => {
+    const layout = model.layouts[Number(card.id.split("-")[1])];
+    const inputs = [...card.querySelectorAll("form input")];
+    const asked = [0, 1, 2, 3].map((k) => {
+      const place = inputs.map((input, axis) => (k * 5 + axis * 3) % layout.shape[axis]);
+      inputs.forEach((input, axis) => { input.value = place[axis]; });
+      inputs[0].dispatchEvent(new Event("input", { bubbles: true }));
+      return [place, card.querySelector("output.said").textContent];
+    });
+    return [[layout.shape, layout.register, layout.lane, layout.warp], asked];
+  });
+}"""

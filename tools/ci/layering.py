@@ -47,7 +47,7 @@ LAZY_UPWARD: frozenset[tuple[str, str]] = frozenset(
         # the two layers came first would have to import the other.
         ("mytriton.ir.elementwise", "mytriton.elementary"),
         # `kernel.explain(…)` is a method, and what explains reads all that the runtime has made.
-        ("mytriton.runtime.jit", "mytriton.explorer.launch"),
+        ("mytriton.runtime.jit", "mytriton.explorer.calls"),
     }
 )
 

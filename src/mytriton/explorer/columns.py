@@ -51,7 +51,7 @@ class Maker:
         if self.launch is None:
             return source
         variants = Variants(source, False, self.compilation.options.fixed)
-        return variants.of(self.launch.grid, self.launch.arguments)
+        return variants.of(self.launch.grid or (1, 1, 1), self.launch.arguments)
 
     @cached_property
     def cuda_places(self) -> tuple[Where, ...]:

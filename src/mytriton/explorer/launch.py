@@ -23,28 +23,18 @@ from ..runtime.launch import grid_of
 from ..runtime.options import compile_options
 from ..targets import Grid
 from ..targets.memory import Argument, Buffer
-from .explanation import Explanation, explain
 from .gpus import gpu_named
 
 
 @dataclass(frozen=True)
 class Launch:
-    """What a launch would run: the grid, and the run-time arguments in the order of the function's
-    params; `shapes`: of arrays among them, extents and strides in elements, by parameter."""
+    """What a launch would run: the grid (None: only the arguments are known), and the run-time
+    arguments in the order of the function's params; `shapes`: of arrays among them, extents and
+    strides in elements, by parameter."""
 
-    grid: Grid
+    grid: Grid | None
     arguments: tuple[Argument, ...]
     shapes: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]
-
-
-def explain_call(
-    kernel: Any, values: Sequence[Any], options: Mapping[str, Any], grid: Any, gpu: str = ""
-) -> Explanation:
-    """Explains a kernel for arguments, in the order of its parameters; with a grid also what each
-    program reads and writes, on copies of the arrays."""
-    compilation = compiled_for(kernel, values, options, gpu)
-    launch = None if grid is None else launch_of(compilation, values, grid)
-    return explain(compilation, launch, gpu)
 
 
 def compiled_for(
@@ -59,12 +49,15 @@ def compiled_for(
 
 
 def launch_of(compilation: Compilation, values: Sequence[Any], grid: Any) -> Launch:
-    """The launch of arguments, in the order of the parameters, over a grid; on copies."""
+    """The launch of arguments, in the order of the parameters, over a grid, on copies; without a
+    grid the arguments themselves, to be looked at only."""
     named = list(zip(compilation.arguments.items(), values))
     given = [(name, value) for (name, ty), value in named if not isinstance(ty, Constexpr)]
     makers = converters(compilation.types, [value for _, value in given])
     arguments = flatten(make(value) for make, (_, value) in zip(makers, given))
     shapes = {name: found for name, value in given if (found := _shape(value)) is not None}
+    if grid is None:
+        return Launch(None, tuple(arguments), shapes)
     return Launch(grid_of(grid), copied(arguments), shapes)
 
 
@@ -105,9 +98,10 @@ def copied(arguments: Sequence[Argument]) -> tuple[Argument, ...]:
 
 
 def _copy(start: int, end: int) -> np.ndarray[Any, Any]:
-    """The bytes at addresses, aligned as they are there up to 64 bytes."""
-    room = np.empty(end - start + 128, np.uint8)
-    skip = (start - room.ctypes.data) % 64
+    """The bytes at addresses, from a multiple of 256 on as a GPU's allocations are; what is not
+    aligned to 16 bytes, which a launch looks at, stays off by as much."""
+    room = np.empty(end - start + 512, np.uint8)
+    skip = -room.ctypes.data % 256 + start % 16
     copy = room[skip : skip + end - start]
     ctypes.memmove(copy.ctypes.data, start, end - start)
     return copy
@@ -141,9 +135,3 @@ def captured(kernel: Any, gpu: str = "") -> Iterator[Captured]:
         yield found
     finally:
         HOOKS.launch_enter_hook.remove(look)
-
-
-def explain_captured(found: Captured, gpu: str = "") -> Explanation:
-    """Explains the first launch that was seen."""
-    assert found.first is not None, "there was no launch"
-    return explain(*found.first, gpu)

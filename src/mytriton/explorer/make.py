@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..errors import CompileError
 from ..frontend.signature import Constexpr
 from ..runtime.compile import Compilation
 from ..targets.cpu.host import host
 from .columns import ROWS, Maker
-from .document import Document
+from .document import Document, LayoutView, MoveView
 from .gpus import Gpu
+from .layouts import Layouts
+from .performance import Costs, held_by
 from .places import shown_path
+from .recording import record
+from .touches import run_record
 
 if TYPE_CHECKING:
     from .launch import Launch
@@ -23,6 +28,12 @@ def document_of(compilation: Compilation, launch: Launch | None, gpu: Gpu) -> Do
     compilation.function  # noqa: B018 - raises what is wrong with the kernel itself
     maker = Maker(compilation, launch)
     columns = tuple(maker.make(row) for row in ROWS)
+    layouts, moves = layouts_of(maker)
+    recorded = None
+    if launch is not None and launch.grid is not None:
+        recorded = record(compilation.function, launch, launch.grid, held_by(maker))
+    performance = Costs(maker, gpu, columns, recorded).view()
+    run = run_record(compilation.function, recorded, maker.places) if recorded else None
     sources, places = maker.places.resolved(compilation.fn)
     return Document(
         compilation.name,
@@ -33,7 +44,20 @@ def document_of(compilation: Compilation, launch: Launch | None, gpu: Gpu) -> Do
         sources,
         places,
         columns,
+        layouts,
+        moves,
+        performance,
+        run,
     )
+
+
+def layouts_of(maker: Maker) -> tuple[tuple[LayoutView, ...], tuple[MoveView, ...]]:
+    """The layouts of the CUDA text; none where there is no such text."""
+    try:
+        record = maker.cuda.record
+    except CompileError:
+        return (), ()
+    return ((), ()) if record is None else Layouts(record, maker.places).views()
 
 
 def argument_text(value: Any) -> str:

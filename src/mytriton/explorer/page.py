@@ -14,7 +14,17 @@ from typing import Any
 
 from .document import Document, json_of
 
-SCRIPTS = ("model.js", "syntax.js", "lines.js", "code.js", "page.js")
+SCRIPTS = (
+    "model.js",
+    "syntax.js",
+    "lines.js",
+    "code.js",
+    "grid.js",
+    "layouts.js",
+    "accesses.js",
+    "costs.js",
+    "page.js",
+)
 """One module, in this order."""
 
 

@@ -284,7 +284,7 @@ class JITFunction(KernelInterface):
         Raises CompileError for faults of the kernel or of the arguments, KernelError for what goes
         wrong while it runs.
         """
-        from ..explorer.launch import explain_call
+        from ..explorer.calls import explain_call
 
         options = {key: kwargs.pop(key) for key in tuple(kwargs) if key in self._options}
         values, _ = self._bound(args, kwargs)

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from ..explorer import Explanation, explain
+from ..explorer.calls import explain_captured
 from ..explorer.gpus import gpu_named
-from ..explorer.launch import captured, explain_captured
+from ..explorer.launch import captured
 from ..runtime.target import set_target
 from . import stand_in
 from .kernel_file import KernelFile

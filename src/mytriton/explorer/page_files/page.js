@@ -13,13 +13,37 @@ document.getElementById("choices").addEventListener("click", (event) => {
   writeAddress();
 });
 
+// -- views, made when they are first shown
+
+const MAKERS = { costs: makeCosts, accesses: makeAccesses, layouts: makeLayouts };
+
+function showView(name) {
+  for (const button of document.querySelectorAll("#views button")) {
+    if (button.dataset.view === name) button.setAttribute("aria-current", "page");
+    else button.removeAttribute("aria-current");
+  }
+  for (const view of document.querySelectorAll(".view")) view.hidden = view.id !== name;
+  document.body.dataset.view = name;
+  const view = document.getElementById(name);
+  if (MAKERS[name] && !view.childElementCount) view.append(MAKERS[name]());
+  writeAddress();
+}
+
+const shownView = () => document.querySelector(".view:not([hidden])").id;
+
+document.getElementById("views").addEventListener("click", (event) => {
+  const name = event.target.closest("button")?.dataset.view;
+  if (name) showView(name);
+});
+
 // -- the address: the columns, then the pinned line, as in `#python,cuda/cuda:113`
 
 function writeAddress() {
   const names = columns.filter(({ name }) => shown.has(name)).map(({ name }) => name);
   const line = pinned ? `/${nameOf(pinned.column, pinned.line)}` : "";
+  const view = shownView();
   try {
-    history.replaceState(null, "", `#${names.join(",")}${line}`);
+    history.replaceState(null, "", view === "code" ? `#${names.join(",")}${line}` : `#${view}`);
   } catch {
     // a page inside another, as in a notebook, has no address of its own
   }
@@ -29,6 +53,11 @@ function readAddress() {
   const [first, second] = decodeURIComponent(location.hash.slice(1)).split("/");
   const target = lineNamed(second ?? first ?? "");
   const names = (first ?? "").split(",").filter((name) => columnNamed.has(name));
+  if (Object.hasOwn(MAKERS, first ?? "")) {
+    if (!shown.size) showColumns(defaultColumns());
+    showView(first);
+    return;
+  }
   if (names.length) showColumns(names);
   else if (!shown.size) showColumns(defaultColumns());
   if (target) pin(target.column, target.line);
@@ -52,6 +81,7 @@ function nextTheme() {
   const next = names[(names.indexOf(now) + 1) % names.length];
   document.documentElement.dataset.theme = next;
   [themeButton.textContent] = THEMES[next];
+  redrawAll();
   themeButton.setAttribute("aria-label", `Theme: ${THEMES[next][1]}`);
 }
 
@@ -61,7 +91,10 @@ document.getElementById("help").addEventListener("click", () => document.getElem
 // -- keys that work everywhere
 
 const KEYS = {
-  "/": () => search.focus(),
+  "/": () => {
+    if (shownView() !== "code") showView("code");
+    search.focus();
+  },
   t: nextTheme,
   "?": () => document.getElementById("keys").showModal(),
   Escape: () => unpin(),

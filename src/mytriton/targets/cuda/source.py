@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from ...ir.types import PointerType, Type, element_of
 from ..memory import Argument, Buffer
 from .options import Options
 from .prelude import device_text, needed
+
+if TYPE_CHECKING:
+    from .emit.record import Record
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,8 @@ class CudaSource:
     """What it was printed from, so that it can be printed again for other arguments."""
     places: tuple[Where, ...] = field(default=(), compare=False, repr=False)
     """For each line of `kernel` the kernel lines that it came from."""
+    record: Record | None = field(default=None, compare=False, repr=False)
+    """Where its values are, and how they moved."""
 
     @cached_property
     def prelude(self) -> tuple[str, ...]:

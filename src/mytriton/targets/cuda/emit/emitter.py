@@ -22,7 +22,7 @@ from ....errors import Where
 from ....ir.nodes import Const, Function, Op, Operand, Param, Region, Value, number, walk
 from ....ir.text import SSAPrinter
 from ....ir.types import element_of, shape_of
-from ....layouts.convert import Permute, convert
+from ....layouts.convert import Permute, Plan, convert
 from ....layouts.linear import Layout, Shape, padded
 from ..options import Options
 from ..source import CudaSource, Parameter
@@ -33,6 +33,7 @@ from .linear import Register, are_apart, image, joined
 from .numbering import numbering
 from .order import Order
 from .printer import Printer
+from .record import Move, Record
 from .scratch import Scratch
 
 Compute = Callable[[Register], str]
@@ -74,6 +75,7 @@ class Emitter:
             self.define(param, Held(parameter.name, self.scalar))
         self.order = Order(function, distribution, options.overlap)
         self.where: Where = ()
+        self.moves: list[Move] = []
         self.scratch = Scratch(self)
         self.used = _used(function.body)
         self.numbering = frozenset() if options.wraps else numbering(function.body)
@@ -104,6 +106,7 @@ class Emitter:
             self.function,
             self.options,
             ((), (), *places, ()),
+            Record(self.distribution, tuple(self.names), tuple(self.moves), self.numbers),
         )
 
     def _bounds(self) -> str:
@@ -204,6 +207,12 @@ class Emitter:
         """A name that no other local has: `p1`, `p2`, …"""
         self.counts[prefix] = self.counts.get(prefix, 0) + 1
         return f"{prefix}{self.counts[prefix]}"
+
+    def moved(self, value: Operand, source: Layout, target: Layout, plan: Plan) -> None:
+        """Records that a value changes its layout here."""
+        assert value is not None
+        width = element_of(value.ty).itemsize
+        self.moves.append(Move(value, source, target, plan, width, self.printer.where))
 
     # -- registers
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from ....ir.nodes import Op, Operand
 from ....ir.types import BY_IR_NAME, element_of, shape_of
-from ....layouts.convert import Permute, convert
+from ....layouts.convert import Permute, Shared, convert
 from ....layouts.linear import Bases, Layout, Shape, log2, padded, ravel
 from ....layouts.shapes import mma_operand, tiled
 from ....layouts.swizzle import Swizzle, swizzle
@@ -177,6 +177,7 @@ def stage(
     reader = tiled(shape, [("register", run_axis, chunk), ("lane", other, 8), ("lane", other, 4)])
     runs = reader.register[: log2(chunk)]
     swizzled = swizzle(home, reader, SIZES[instruction.element], runs)
+    emitter.moved(operand, home, reader, Shared(swizzled))
     stored = shape if run_axis == 1 else (shape[1], shape[0])
     place = swizzled if run_axis == 1 else _transposed(swizzled, shape)
     element = element_of(operand.ty)

@@ -102,7 +102,10 @@ class Scratch:
 
     def converted(self, held: Held, target: Layout, value: Value | Param) -> Held:
         """A block in another layout, under a name of its own."""
-        return self.moved(held, target, self.emitter.local(value, target), element_of(value.ty))
+        element = element_of(value.ty)
+        plan = convert(held.layout, target, self.size(element))
+        self.emitter.moved(value, held.layout, target, plan)
+        return self.moved(held, target, self.emitter.local(value, target), element)
 
     def moved(self, held: Held, target: Layout, name: str, element: Element) -> Held:
         """Registers moved to another layout: seen so, by shuffles, or through the buffer."""
