@@ -12,6 +12,7 @@ import pytest
 
 from mytriton.environment import VARIABLES
 from tools.ci.source import ROOT
+from tools.docs import pictures
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 LINK = re.compile(r"(?<!`)\[[^]\[]*\]\(([^)\s]+)\)")
@@ -62,6 +63,19 @@ def test_the_reference_is_fresh() -> None:
     command = [sys.executable, "-m", "tools.docs.reference", "--check"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, f"{done.stdout}{done.stderr}: python -m tools.docs.reference"
+
+
+def test_the_pictures_are_fresh() -> None:
+    assert pictures.stale() == [], "python -m tools.docs.pictures"
+
+
+def test_the_chart_has_every_measurement() -> None:
+    table = pictures.RESULTS.read_text(encoding="utf-8")
+    drawn = str(pictures.benchmarks())
+    measured = [row for row in pictures.rows(table) if row.ratio is not None]
+    assert len(measured) == table.count("x (best peer)") + len(re.findall(r"\dx \|", table))
+    assert drawn.count(" ×</text>") == len(measured) + 1  # and one of the axis
+    assert all(row.benchmark in drawn for row in measured)
 
 
 def test_every_environment_variable_is_in_the_table() -> None:
