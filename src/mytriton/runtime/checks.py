@@ -27,6 +27,7 @@ Handler = Callable[[Finding], None]
 def parsed(names: Iterable[str]) -> Kinds:
     """Kinds in their order; all for none. Raises CompileValueError for a name that is none."""
     given = [part.strip() for name in names for part in name.split(",") if part.strip()]
+    given = [name for name in given if name != "all"]
     for name in given:
         if name not in KINDS:
             known = ", ".join(KINDS)
@@ -45,7 +46,8 @@ def show(finding: Finding) -> None:
 class sanitize:
     """`with triton.sanitize(*kinds):` looks for faults in the launches of the block.
 
-    kinds: "bounds", "undefined", "races", "overflow", "nan", "order"; all where none is given.
+    kinds: "bounds", "undefined", "races", "overflow", "nan", "order"; all where none is given, or
+    "all".
     handler: called with each new `Finding`; without one it is printed on stderr. Findings of one
     kind at one place are told once and counted. An access out of bounds ends its launch with
     KernelMemoryError, as without the block; the others let it go on. Raises CompileValueError for

@@ -20,6 +20,7 @@ from rich.table import Table
 
 from ..errors import KernelFault, did_you_mean
 from ..explorer.gpus import DEFAULT, GPUS
+from ..runtime.findings import KINDS
 from ..targets import store
 from . import stand_in
 from .doctor import report
@@ -30,7 +31,7 @@ from .signature import SignatureError
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command; the exit status is 0, or 1 where it could not be done (said on stderr)."""
-    options = parser().parse_args(arguments)
+    options = parser().parse_args(with_values(sys.argv[1:] if arguments is None else arguments))
     try:
         status = int(options.command(options) or 0)
         sys.stdout.flush()
@@ -56,6 +57,15 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--target", help="where its kernels run; default: $MYTRITON_TARGET, else cpu")
     run.add_argument(
         "--debug", action="store_true", help="check every access of memory, and device asserts"
+    )
+    run.add_argument(
+        "--sanitize",
+        metavar="KINDS",
+        help="look for faults, as in --sanitize or --sanitize=undefined,races; the exit status is 1"
+        f" where there are some. Kinds: {', '.join(KINDS)}",
+    )
+    run.add_argument(
+        "--findings", type=Path, help="with --sanitize: a file for them, *.json or *.sarif"
     )
     run.add_argument("file", type=Path)
     run.add_argument("args", nargs=argparse.REMAINDER, help="what the file finds in sys.argv")
@@ -117,9 +127,20 @@ def version() -> str:
     return __version__
 
 
+def with_values(arguments: Sequence[str]) -> list[str]:
+    """The arguments with the value that `--sanitize` alone stands for: what follows is the file."""
+    return ["--sanitize=all" if argument == "--sanitize" else argument for argument in arguments]
+
+
 def _run(options: argparse.Namespace) -> int:
-    run_file(options.file, options.args, options.target, options.debug)
-    return 0
+    if options.sanitize is None:
+        run_file(options.file, options.args, options.target, options.debug)
+        return 0
+    from .sanitize import running
+
+    with running(options.sanitize, options.findings) as session:
+        run_file(options.file, options.args, options.target, options.debug)
+    return int(bool(session.findings))
 
 
 def _stand_in(options: argparse.Namespace) -> int:
