@@ -14,6 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import torch
+
+# Optimisers load it. It keeps the process groups that it finds alive to the end, so that their
+# threads would run while Python is taken down; loaded first, it finds none.
+import torch._dynamo
 import torch.distributed as distributed
 from model import Sizes, Transformer
 from parallel import Shard, average
@@ -38,11 +42,10 @@ def batches(text: torch.Tensor, length: int, steps: int) -> Iterator[torch.Tenso
 
 def train(parallel: str, steps: int) -> list[float]:
     """The loss of each step, over the whole batch."""
-    process, count = 0, 1
+    mine = Shard()
     if parallel != "none":
         distributed.init_process_group("gloo")
-        process, count = distributed.get_rank(), distributed.get_world_size()
-    mine = Shard(process, count)
+        mine = Shard(distributed.get_rank(), distributed.get_world_size())
     text, vocabulary = corpus()
     sizes = Sizes(vocabulary)
     torch.manual_seed(0)
@@ -59,7 +62,7 @@ def train(parallel: str, steps: int) -> list[float]:
             average([mean, *(p.grad for p in model.parameters() if p.grad is not None)])
         optimiser.step()
         losses.append(mean.item())
-        if process == 0 and (step + 1) % 10 == 0:
+        if mine.index == 0 and (step + 1) % 10 == 0:
             print(f"step {step + 1}: loss {losses[-1]:.4f}", flush=True)
     if parallel != "none":
         distributed.barrier()
