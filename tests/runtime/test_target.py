@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mytriton as triton
-from mytriton.runtime.target import _Process, chosen_target
+from mytriton.runtime.target import Process, chosen_target
 
 from .kernels import copy_kernel
 
@@ -36,7 +36,7 @@ def test_the_nearest_choice_holds(monkeypatch: pytest.MonkeyPatch) -> None:
                 assert where() == "cpu"
         assert where() == "interpret"
     assert where() is None
-    monkeypatch.setattr(_Process, "environment", "interpret")
+    monkeypatch.setattr(Process, "environment", "interpret")
     assert where() == "interpret"
     triton.set_target("cpu")
     try:
@@ -49,7 +49,7 @@ def test_the_nearest_choice_holds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_unknown_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_Process, "environment", "nonsense")
+    monkeypatch.setattr(Process, "environment", "nonsense")
     with pytest.raises(ValueError, match="no target 'nonsense'"):
         where()
     for choose in (triton.target, triton.set_target):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -259,15 +259,19 @@ def _shared_buffer(ty: PointerType, array: Any) -> Buffer:
 class Reader:
     """Python text that reads the array `v#`; `#` stands for its place among the values.
 
-    address: sets `a#`, its first element, and what `span` needs; span: sets `s#` and `e#`, where
-    its memory starts and ends. amiss: true where the array must be looked at in full; locked: true
-    where it may not be written.
+    same: true where it has the key of an array whose class it has, whose dtype is `d#`, and which
+    lies on the GPU of number `g#`. address: sets `a#`, its first element, and what `span` needs;
+    span: sets `s#` and `e#`, where its memory starts and ends. amiss: true where the array must be
+    looked at in full; locked: true where it may not be written. device: the number of the GPU that
+    an array lies on; None for arrays on the host.
     """
 
+    same: str
     address: str
     span: str
     amiss: str = ""
     locked: str = ""
+    device: Callable[[Any], int] | None = None
 
 
 @dataclass(frozen=True)
@@ -277,7 +281,7 @@ class ArrayKind:
     matches: whether an object is one. describe(name, array): what a compilation depends on; raises
     CompileTypeError naming the argument. buffer(type, array): its memory, at each launch.
     key_part(array): arrays of equal keys are described alike; None where nothing quick can tell.
-    reader: how generated code reads one (`marshal.py`); None where it cannot.
+    reader: how generated code reads one (`quick.py`); None where it cannot.
     """
 
     matches: Callable[[Any], bool]
@@ -288,6 +292,7 @@ class ArrayKind:
 
 
 NUMPY_READER = Reader(
+    same="v#.dtype is d# and v#.flags.c_contiguous",
     address=(
         f"a# = s# = address(id(v#) + {HEAD}).value or 0" if QUICK else "a# = s# = v#.ctypes.data"
     ),
@@ -295,9 +300,21 @@ NUMPY_READER = Reader(
     locked="not v#.flags.writeable",
 )
 TORCH_READER = Reader(
+    same="v#.dtype is d# and v#.is_cpu",
     address="a# = v#.data_ptr()",
     span="m# = v#.untyped_storage(); s# = m#.data_ptr(); e# = s# + m#.nbytes()",
     amiss="not a# or v#.is_neg()",
+)
+TORCH_GPU_READER = replace(
+    TORCH_READER,
+    same="v#.dtype is d# and v#.get_device() == g#",
+    device=lambda tensor: int(tensor.get_device()),
+)
+CUPY_READER = Reader(
+    same="v#.dtype is d# and v#.flags.c_contiguous and v#.data.device_id == g#",
+    address="a# = s# = v#.data.ptr",
+    span="e# = s# + v#.nbytes",
+    device=lambda array: int(array.data.device_id),
 )
 
 
@@ -317,8 +334,21 @@ def _is_torch(value: Any) -> bool:
     return is_plain and hasattr(value, "data_ptr")
 
 
+def _is_torch_on_gpu(value: Any) -> bool:
+    return _is_torch(value) and getattr(value, "is_cuda", False) is True
+
+
 def _torch_key(tensor: Any) -> Any:
     return tensor.dtype, tensor.device
+
+
+def _is_cupy(value: Any) -> bool:
+    kind = type(value)
+    return (kind.__module__.partition(".")[0], kind.__name__) == ("cupy", "ndarray")
+
+
+def _cupy_key(array: Any) -> Any:
+    return (array.dtype, array.data.device_id) if array.flags.c_contiguous else NEEDS_FULL_KEY
 
 
 def _has(*names: str) -> Callable[[Any], bool]:
@@ -327,8 +357,10 @@ def _has(*names: str) -> Callable[[Any], bool]:
 
 ARRAY_KINDS: tuple[ArrayKind, ...] = (
     ArrayKind(_is_numpy, _describe_numpy, _numpy_buffer, _numpy_key, NUMPY_READER),
+    ArrayKind(_is_torch_on_gpu, _describe_tensor, _tensor_buffer, _torch_key, TORCH_GPU_READER),
     ArrayKind(_is_torch, _describe_tensor, _tensor_buffer, _torch_key, TORCH_READER),
     ArrayKind(_has("data_ptr", "dtype"), _describe_tensor, _tensor_buffer),
+    ArrayKind(_is_cupy, _describe_cuda, _cuda_buffer, _cupy_key, CUPY_READER),
     ArrayKind(_has("__cuda_array_interface__"), _describe_cuda, _cuda_buffer),
     ArrayKind(_has("__array_interface__"), _describe_shared, _shared_buffer),
     ArrayKind(_has("__dlpack__"), _describe_shared, _shared_buffer),

@@ -1,8 +1,14 @@
 """Binding a launch's arguments to a kernel's parameters, as Python itself would.
 
-For each kernel a small function with the kernel's own signature is made, so defaults, keywords and
-error messages are the interpreter's; it returns the values in the order of the parameters, and the
-quick key of each:
+For each kernel two small functions with the kernel's own signature are made, so defaults, keywords
+and error messages are the interpreter's. Every launch begins with `entry`, which hands the values
+to the quick launch that the kernel did last (`quick.py`); only what that will not have goes on:
+
+    def entry(grid, /, x=missing, n=missing, BLOCK=64, *rest, **options):
+        done = kernel.quick(grid, options, x, n, BLOCK) if not rest else MISS
+        return kernel.launch(grid, (x, n, BLOCK), rest, options) if done is MISS else done
+
+There `bind` returns the values in the order of the parameters, and the quick key of each:
 
     def bind(x, n, BLOCK=64):
         return (x, n, BLOCK), (
@@ -15,22 +21,27 @@ quick key of each:
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .arguments import QUICK_KEYS
 from .parameters import Parameter
+from .quick import MISS
+
+if TYPE_CHECKING:
+    from .jit import JITFunction
 
 KeyPart = Callable[[Any], Any]
-
-
 Bind = Callable[..., tuple[tuple[Any, ...], tuple[Any, ...]]]
+Kind = inspect.Parameter
+MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
+"""Stands for an argument that a launch does not give."""
 
 
 def binder(
     fn: Callable[..., Any], parameters: Sequence[Parameter], key_parts: Sequence[KeyPart]
 ) -> Bind:
-    """The function of a kernel; `key_parts` gives the key of each parameter's arguments."""
+    """The function `bind` of a kernel; `key_parts` gives the key of each parameter's arguments."""
     form = inspect.signature(fn)
     text = str(form.replace(parameters=_undefaulted(form), return_annotation=form.empty))
     values = "".join(f"{parameter.name}, " for parameter in parameters)
@@ -57,3 +68,65 @@ def _undefaulted(form: inspect.Signature) -> list[inspect.Parameter]:
         parameter.replace(annotation=parameter.empty, default=parameter.empty)
         for parameter in form.parameters.values()
     ]
+
+
+# -- the start of every launch
+
+
+def entry(fn: Callable[..., Any], kernel: JITFunction) -> Callable[..., Any]:
+    """The function that `kernel[grid]` calls: `entry(grid, *args, **kwargs)`.
+
+    It accepts any arguments but two for one parameter, so it is `kernel.launch` that says what is
+    missing or unknown.
+    """
+    form = inspect.signature(fn)
+    own = list(form.parameters.values())
+    names = _apart(("grid", "rest", "options", "kernel", "MISS"), form.parameters)
+    grid, rest, options, kernel_name, miss = names
+    positional = [one.replace(annotation=Kind.empty, default=None) for one in own]
+    keywords = [one for one in positional if one.kind is Kind.KEYWORD_ONLY]
+    positional = positional[: len(own) - len(keywords)]
+    signature = inspect.Signature(
+        [
+            Kind(grid, Kind.POSITIONAL_ONLY),
+            *positional,
+            Kind(rest, Kind.VAR_POSITIONAL),
+            *keywords,
+            Kind(options, Kind.VAR_KEYWORD),
+        ]
+    )
+    values = "".join(f"{one.name}, " for one in own)
+    text = f"""def entry{signature}:
+    done = {kernel_name}.quick({grid}, {options}, {values}) if not {rest} else {miss}
+    if done is {miss}:
+        return {kernel_name}.launch({grid}, ({values}), {rest}, {options})
+    return done
+"""
+    space: dict[str, Any] = {kernel_name: kernel, miss: MISS, "__name__": __name__}
+    exec(compile(text, f"<launch of {fn.__name__}>", "exec"), space)
+    made: Any = space["entry"]
+    defaults = {
+        one.name: MISSING if one.default is Kind.empty else one.default
+        for one in form.parameters.values()
+    }
+    made.__defaults__ = tuple(defaults[one.name] for one in positional)
+    made.__kwdefaults__ = {one.name: defaults[one.name] for one in keywords}
+    made.__name__ = made.__qualname__ = fn.__name__
+    return made  # type: ignore[no-any-return]
+
+
+def _apart(names: Sequence[str], taken: Mapping[str, Any]) -> list[str]:
+    """The names, with as many underscores before them as it takes to differ from those taken."""
+    longest = max(map(len, taken), default=0)
+    return ["_" * max(1, longest) + name if f"_{name}" in taken else f"_{name}" for name in names]
+
+
+def as_given(
+    parameters: Sequence[inspect.Parameter], values: Sequence[Any], rest: Sequence[Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """Positional and keyword arguments that bind to these values, without the missing ones."""
+    first = next((place for place, value in enumerate(values) if value is MISSING), len(values))
+    by_place = [p for p in parameters[:first] if p.kind is not Kind.KEYWORD_ONLY]
+    named = zip(parameters[len(by_place) :], values[len(by_place) :])
+    kwargs = {p.name: value for p, value in named if value is not MISSING}
+    return [*values[: len(by_place)], *rest], kwargs

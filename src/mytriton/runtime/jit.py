@@ -24,7 +24,7 @@ from ..ir.build import tracing
 from ..language.constexpr import constexpr
 from ..strict import is_strict
 from .arguments import NEEDS_FULL_KEY, MockTensor, converters, key_part_of
-from .binder import binder
+from .binder import as_given, binder, entry
 from .cache import specialize, type_key
 from .checks import requested
 from .compiled_kernel import CompiledKernel
@@ -33,8 +33,10 @@ from .launch import Meta
 from .options import LAUNCH_OPTIONS, check_options, compile_options, options_key
 from .parameters import parameters
 from .plan import Plan
+from .quick import MISS, Like, never
 from .recompiles import tell_why
 from .target import chosen_target, target_of
+from .tracebacks import raise_at_kernel
 
 if TYPE_CHECKING:
     from .compile import Compilation
@@ -136,7 +138,10 @@ class JITFunction(KernelInterface):
         self.constexprs = [p.name for p in self.params if p.is_constexpr]
         self._fixed = frozenset(p.name for p in self.params if p.do_not_specialize)
         self._options = LAUNCH_OPTIONS.keys() - set(self.arg_names)
-        self._bind = binder(fn, self.params, [key_part_of(one) for one in self.params])
+        self.key_parts = [key_part_of(one) for one in self.params]
+        self._bind = binder(fn, self.params, self.key_parts)
+        self._entry = entry(fn, self)
+        self.quick = never
         update_wrapper(self, fn, updated=())
 
     def __repr__(self) -> str:
@@ -218,6 +223,7 @@ class JITFunction(KernelInterface):
             driver.forget([compilation["cuda"] for compilation in made])
         self.compilations.clear()
         self._plans.clear()
+        self.quick = never
 
     def add_pre_run_hook(self, hook: Callable[..., Any]) -> None:
         """Adds a function called with the launch's arguments before each launch."""
@@ -232,6 +238,11 @@ class JITFunction(KernelInterface):
         named = {n: v if n in constexprs else wrap(v) for n, v in kwargs.items()}
         return self.run(*given, *args[len(given) :], grid=grid, warmup=True, **named)
 
+    def __getitem__(self, grid: Any) -> Callable[..., Any]:
+        if self.pre_run_hooks or getattr(self.run, "__func__", None) is not RUN:
+            return partial(self.run, grid=grid)
+        return partial(self._entry, grid)
+
     def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
         """Launches over the grid; with warmup only compiles. Gives a `CompiledKernel`; None where
         `jit_cache_hook` took the compilation upon itself.
@@ -239,6 +250,26 @@ class JITFunction(KernelInterface):
         Raises CompileError and its kinds for faults of the kernel or of the arguments, KernelError
         for what goes wrong while it runs.
         """
+        if warmup or self.pre_run_hooks:
+            return self._run(args, kwargs, grid, warmup)
+        try:
+            return self._entry(grid, *args, **kwargs)
+        except TypeError as error:
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                raise
+        return self._run(args, kwargs, grid, False)  # they do not bind, and it says why
+
+    def launch(
+        self, grid: Any, values: Sequence[Any], rest: Sequence[Any], options: Mapping[str, Any]
+    ) -> Any:
+        """A launch that was not quick: `values` are the parameters', some of them `MISSING`; `rest`
+        are positional arguments too many, `options` keywords that are no parameters."""
+        args, kwargs = as_given(list(self.signature.parameters.values()), values, rest)
+        kwargs.update(options)
+        warmup = "warmup" in options and bool(kwargs.pop("warmup"))
+        return self._run(args, kwargs, grid, warmup)
+
+    def _run(self, args: Sequence[Any], kwargs: dict[str, Any], grid: Any, warmup: bool) -> Any:
         options: Mapping[str, Any] = {}
         if not self._options.isdisjoint(kwargs):
             options = {key: kwargs.pop(key) for key in tuple(kwargs) if key in self._options}
@@ -249,20 +280,23 @@ class JITFunction(KernelInterface):
             plan = self._plan(values, parts, options, warmup)
             if plan is None:
                 return None
-            if warmup:
-                return plan.warm_up()
-            if callable(grid):
-                grid = grid(Meta(zip(self.arg_names, values)))
-            if HOOKS.launch_enter_hook.calls or HOOKS.launch_exit_hook.calls:
-                return self._launch_with_hooks(plan, values, grid, options)
-            return plan.launch(grid, values)
+            return plan.warm_up() if warmup else self._launch(plan, values, grid, options)
         except KernelFault as error:
-            from .tracebacks import kernel_frames
+            raise_at_kernel(error)
 
-            cause = error.__cause__
-            if cause is not None:
-                cause.__traceback__ = kernel_frames(cause.__traceback__)
-            raise error.with_traceback(kernel_frames(error.__traceback__)) from cause
+    def _launch(
+        self, plan: Plan, values: tuple[Any, ...], grid: Any, options: Mapping[str, Any]
+    ) -> CompiledKernel:
+        """Launches by a plan: quickly where it can, and then the next launch tries that first."""
+        done = plan.quick(grid, options, *values)
+        if done is not MISS:
+            self.quick = plan.quick
+            return done  # type: ignore[no-any-return]
+        if callable(grid):
+            grid = grid(Meta(zip(self.arg_names, values)))
+        if HOOKS.launch_enter_hook.calls or HOOKS.launch_exit_hook.calls:
+            return self._launch_with_hooks(plan, values, grid, options)
+        return plan.launch(grid, values)
 
     def _bound(
         self, args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -313,6 +347,7 @@ class JITFunction(KernelInterface):
         """How to launch with arguments like these, in the order of the parameters; None where a
         hook wants nothing compiled."""
         chosen = chosen_target(options.get("target"))
+        like = Like(values, parts, options, chosen)
         try:
             asked = (self.debug, requested(), is_strict())
             plan = self._plans.get(key := (chosen, asked, parts, options_key(options)))
@@ -325,7 +360,7 @@ class JITFunction(KernelInterface):
             if plan is None or plan.compilation.violated() is not None:
                 plan = self._new_plan(values, options, chosen, warmup)
                 if plan is not None and NEEDS_FULL_KEY not in parts:
-                    plan = self._plans[key] = plan.quickened(values)
+                    plan = self._plans[key] = plan.quickened(self, like)
         return plan
 
     def _new_plan(
@@ -393,6 +428,10 @@ class JITFunction(KernelInterface):
             compilation = self._compilation((asked, *keys), arguments, target, None)
         assert compilation is not None, "without a hook there is one"
         return CompiledKernel(compilation, target, None)
+
+
+RUN = JITFunction.run
+"""The method as it is here; where a class or an object has another, launches go through that."""
 
 
 @overload

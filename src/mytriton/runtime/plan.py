@@ -11,31 +11,31 @@ from ..targets.memory import Argument
 from .arguments import Converter, flatten
 from .compiled_kernel import CompiledKernel
 from .launch import execute, grid_of
-from .marshal import Marshal, marshal_of
+from .quick import Like, QuickLaunch, never, quick_launch
 
 if TYPE_CHECKING:
     from .compile import Compilation
+    from .jit import JITFunction
 
 
 @dataclass(frozen=True)
 class Plan:
     """What a launch needs to know, found by the arguments' kinds alone: the compilation, the
     target, and for each run-time argument its place and its converter. nested: some are tuples.
-    marshal: see `marshal.py`."""
+    quick: see `quick.py`."""
 
     compilation: Compilation
     target: str | None
     converters: tuple[tuple[int, Converter], ...]
     nested: bool
-    marshal: Marshal | None = None
+    quick: QuickLaunch = never
 
-    def quickened(self, values: Sequence[Any]) -> Plan:
-        """The plan with a function that reads values like these quickly, where there can be one."""
+    def quickened(self, kernel: JITFunction, like: Like) -> Plan:
+        """The plan with a function that does launches like one quickly, where there can be one."""
         checked = bool(self.compilation.options.checks)
         if self.target is None or checked or not TARGETS[self.target].takes_addresses:
             return self
-        places = [place for place, _ in self.converters]
-        return replace(self, marshal=marshal_of(self.compilation, places, values))
+        return replace(self, quick=quick_launch(kernel, self, like) or never)
 
     def warm_up(self) -> CompiledKernel:
         """Compiles all that a launch will need."""
@@ -54,10 +54,6 @@ class Plan:
         extents = grid_of(grid, 1 if target is None else 0)
         if target is None:
             compilation.prepare(None)
-            return CompiledKernel(compilation, None, extents)
-        quick = self.marshal(values) if self.marshal is not None and 0 not in extents else None
-        if quick is not None:
-            compilation.executable(target, quick[1]).launch(extents, quick[0])
         else:
             execute(compilation, target, extents, self.arguments(values))
         return CompiledKernel(compilation, target, extents)

@@ -23,9 +23,11 @@ from ..targets import TARGETS
 from .arrays import ArrayInfo
 
 _blocks: ContextVar[tuple[target, ...]] = ContextVar("blocks", default=())
+open_blocks = _blocks.get
+"""The blocks that are open in this thread or task, the outermost first."""
 
 
-class _Process:
+class Process:
     """What `set_target` chose for the process, and what its environment said at its start."""
 
     target: str | None = None
@@ -84,7 +86,7 @@ def set_target(name: str | None) -> None:
 
     Raises CompileValueError for a name other than "cpu", "interpret", "eager", "cudasim", "cuda".
     """
-    _Process.target = check_target(name)
+    Process.target = check_target(name)
 
 
 def check_target(name: str | None) -> str | None:
@@ -104,7 +106,7 @@ def chosen_target(given: str | None) -> str | None:
     for block in reversed(_blocks.get()):
         if block.name is not None:
             return block.name
-    return _Process.target or check_target(_Process.environment)
+    return Process.target or check_target(Process.environment)
 
 
 def target_of(given: str | None, arrays: ArrayInfo | None) -> str | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from types import FrameType, TracebackType
+from typing import NoReturn
 
-from ..errors import is_user_code
+from ..errors import KernelFault, is_user_code
 
 PACKAGE = __name__.partition(".")[0] + "."
 
@@ -24,6 +25,14 @@ def kernel_frames(trace: TracebackType | None) -> TracebackType | None:
     for found in reversed(frames):
         kept = TracebackType(kept, found.tb_frame, found.tb_lasti, found.tb_lineno)
     return kept
+
+
+def raise_at_kernel(error: KernelFault) -> NoReturn:
+    """Raises a fault, with its cause, so that both show the user's lines."""
+    cause = error.__cause__
+    if cause is not None:
+        cause.__traceback__ = kernel_frames(cause.__traceback__)
+    raise error.with_traceback(kernel_frames(error.__traceback__)) from cause
 
 
 def _is_users(frame: FrameType) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from .memory import Argument
 
@@ -54,12 +54,33 @@ class PythonKernel:
     arguments: Mapping[str, Any]
 
 
+@dataclass(frozen=True)
+class Device:
+    """A GPU: its number, and whether launches go to torch's stream of it, not to CuPy's."""
+
+    number: int
+    torch_stream: bool
+
+
+Launcher = Callable[..., None]
+"""`launch(nx, ny, nz, *values)` runs a grid of one program or more; a value is a number, or the
+address of an array."""
+
+
 class Executable(Protocol):
     """A kernel that can run."""
 
     def launch(self, grid: Grid, arguments: Sequence[Argument]) -> None:
         """Runs every program of the grid on the run-time arguments, in the order of the function's
         params. Raises KernelError for what goes wrong."""
+
+
+@runtime_checkable
+class QuickExecutable(Executable, Protocol):
+    """One of a target that takes addresses."""
+
+    def launcher(self, device: Device | None) -> Launcher:
+        """The quick form of `launch`, for arrays on a GPU, or on the host."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +134,15 @@ TARGETS: dict[str, Target] = {
             "cuda.sim",
             asks_overlap=True,
         ),
-        Target("cuda", "the CUDA text on an NVIDIA GPU", "cuda", "cuda", "gpu", asks_overlap=True),
+        Target(
+            "cuda",
+            "the CUDA text on an NVIDIA GPU",
+            "cuda",
+            "cuda",
+            "gpu",
+            takes_addresses=True,
+            asks_overlap=True,
+        ),
     )
 }
 """Every target by name."""

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .. import CompileOptions, Grid
+from .. import CompileOptions, Device, Grid, Launcher
 from ..memory import Argument
 from .generate import Options, generate
-from .launch.driver import launch
+from .launch.driver import launch, launcher
 from .launch.nvrtc import Compiled, NvrtcError, compile_nvrtc
 from .source import CudaSource, Parameter
 from .specialise import Variants
@@ -28,6 +28,11 @@ class OnGPU:
 
     def launch(self, grid: Grid, arguments: Sequence[Argument]) -> None:
         launch(self.variants.of(grid, arguments), grid, arguments)
+
+    def launcher(self, device: Device | None) -> Launcher:
+        """`launch` on addresses; see `QuickExecutable`."""
+        assert device is not None, "a GPU's kernel has arrays on it"
+        return launcher(self.variants, device)
 
 
 def compile(source: CudaSource, options: CompileOptions) -> OnGPU:

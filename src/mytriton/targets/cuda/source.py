@@ -6,9 +6,10 @@ same kernel for the host; nothing that decides what the kernel does is kept besi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,12 +35,19 @@ class Parameter:
 
     def pack(self, argument: Argument) -> Array:
         """An argument as an array of one element that has the bytes of the kernel's parameter."""
-        if isinstance(argument, Buffer):
-            return np.array([argument.address], np.uint64)
+        given = argument.address if isinstance(argument, Buffer) else argument
+        return np.array([self.value(given)])
+
+    @cached_property
+    def value(self) -> Callable[[Any], Any]:
+        """What makes of a number, or an address, the NumPy scalar with the parameter's bytes."""
         element = element_of(self.type)
         if isinstance(element, PointerType):
-            return np.array([argument], np.uint64)
-        return np.array([canonical(element, argument)], held_dtype(element))
+            return np.uint64
+        held = np.dtype(held_dtype(element)).type
+        if element.kind in "iub":
+            return held
+        return lambda given: held(canonical(element, given))
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from ...ir.nodes import Function
+from ...ir.types import PointerType, element_of
 from ...log import tell
 from .. import Grid
 from ..memory import Argument, Buffer
@@ -42,16 +43,47 @@ class Variants:
 
     def of(self, grid: Grid, arguments: Sequence[Argument]) -> CudaSource:
         """The text for a launch over this grid on these arguments."""
-        function, tiled = self.source.function, self.source.tiled
-        if function is None:
+        values = [a.address if isinstance(a, Buffer) else a for a in arguments]
+        return self.of_facts(self.asked(values), self.wraps(grid))
+
+    @cached_property
+    def _places(self) -> tuple[tuple[int, bool], ...]:
+        """The places of the pointers and ints whose values choose code; whether each is an int."""
+        function = self.source.function
+        if function is None or not self.source.tiled:
+            return ()
+        return tuple(
+            (place, not isinstance(param.ty, PointerType))
+            for place, param in enumerate(function.params)
+            if param.name not in self.fixed and element_of(param.ty).kind in "piu"
+        )
+
+    def asked(self, values: Sequence[bool | int | float]) -> tuple[int, ...]:
+        """What is asked of the values (an address for a pointer): for each of the places 0, 2 where
+        it is a multiple of 16, 1 where it is the int 1."""
+        return tuple(
+            [
+                1 if is_int and values[at] == 1 else 2 * (values[at] % ALIGNMENT == 0)
+                for at, is_int in self._places
+            ]
+        )
+
+    def wraps(self, grid: Grid) -> bool:
+        """Whether numbers of elements leave 32 bits over this grid."""
+        function = self.source.function
+        return function is not None and numbers_leave_32_bits(function, grid)
+
+    def of_facts(self, asked: tuple[int, ...], wraps: bool) -> CudaSource:
+        """The text for these facts, made if there is none yet."""
+        function = self.source.function
+        if function is None or not (any(asked) or self.overlap or wraps):
             return self.source
-        facts = specialisation(function, arguments, self.fixed) if tiled else NOTHING
-        wraps = numbers_leave_32_bits(function, grid)
-        if facts == NOTHING and not self.overlap and not wraps:
-            return self.source
+        names = [function.params[place].name for place, _ in self._places]
+        aligned = frozenset(name for name, fact in zip(names, asked) if fact == 2)
+        ones = frozenset(name for name, fact in zip(names, asked) if fact == 1)
+        facts = aligned, ones
         if (facts, wraps) not in self._made:
             tell_why(self.source.name, facts, wraps, list(self._made))
-            aligned, ones = facts
             options = replace(
                 self.source.options,
                 overlap=self.overlap,
@@ -82,21 +114,3 @@ def tell_why(name: str, facts: Facts, wraps: bool, before: list[tuple[Facts, boo
 
     fewest = min((different(one) for one in before), key=len)
     tell("recompiles", f"{name}: {'; '.join(fewest)}")
-
-
-NOTHING: Facts = (frozenset(), frozenset())
-
-
-def specialisation(
-    function: Function, arguments: Sequence[Argument], fixed: frozenset[str]
-) -> Facts:
-    """What is known of the arguments of a launch."""
-    named = [(p.name, v) for p, v in zip(function.params, arguments) if p.name not in fixed]
-    aligned = (name for name, value in named if _is_aligned(value))
-    ones = (name for name, value in named if type(value) is int and value == 1)
-    return frozenset(aligned), frozenset(ones)
-
-
-def _is_aligned(value: Argument) -> bool:
-    number = value.address if isinstance(value, Buffer) else value
-    return type(number) is int and number % ALIGNMENT == 0

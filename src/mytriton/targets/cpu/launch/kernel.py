@@ -19,6 +19,7 @@ from ....ir.nodes import Const, Function, Op, walk
 from ....ir.recursion import deeply
 from ....ir.text import print_function
 from ....ir.types import Type, element_of
+from ... import Device, Launcher
 from ...memory import Argument, Buffer
 from ..host import Host, host
 from ..line_table import located
@@ -119,22 +120,46 @@ class CpuKernel:
         for ever, KeyboardInterrupt when that comes while it runs.
         """
         values = [a.address if isinstance(a, Buffer) else a for a in arguments]
-        nx, ny, nz = grid
-        total = nx * ny * nz
+        named = zip(self.function.params, arguments)
+        arrays = [(param.name, a) for param, a in named if isinstance(a, Buffer)]
+        self._launch(self._new_record(*grid, *values), arrays)
+
+    def _new_record(self, nx: int, ny: int, nz: int, *values: Any) -> Any:
         called = self._callback.address if self._callback else 0
-        packed = self._pack(
-            0, total, 1, nx, ny, nz, 0, 0, 0, 0, called, *self._system, *self._no_counts, *values
-        )
-        record = self._record.from_buffer_copy(packed)
+        fixed = (0, 0, 0, 0, called, *self._system, *self._no_counts)
+        packed = self._pack(0, nx * ny * nz, 1, nx, ny, nz, *fixed, *values)
+        return self._record.from_buffer_copy(packed)
+
+    def _launch(self, record: Any, arrays: Sequence[tuple[str, Buffer]]) -> None:
         if self._callback is None:
-            self._execute(record, total)
+            self._execute(record, record.total)
         else:
-            named = zip(self.function.params, arguments)
-            arrays = [(param.name, a) for param, a in named if isinstance(a, Buffer)]
             with self._callback.serving(addressof(record), arrays):
-                self._execute(record, total)
+                self._execute(record, record.total)
         if self._reports:
             self._check(record)
+
+    def launcher(self, device: Device | None) -> Launcher:
+        """`launch` on addresses; see `QuickExecutable`."""
+        if self._callback is not None:
+            return lambda *given: self._launch(self._new_record(*given), ())
+        pack, new, run = self._pack, self._record.from_buffer_copy, self._run
+        fixed = (0, 0, 0, 0, 0, *self._system, *self._no_counts)
+        inline = not (self._waits or self._loops or self._arena_bytes)
+
+        def launch(nx: int, ny: int, nz: int, *values: Any) -> None:
+            total = nx * ny * nz
+            record = new(pack(0, total, 1, nx, ny, nz, *fixed, *values))
+            if inline and 0 < total * self._per_program < PARALLEL_THRESHOLD_NS:
+                start = perf_counter_ns()
+                run(addressof(record), 0)
+                self._per_program = (perf_counter_ns() - start) / total
+            else:
+                self._execute(record, total)
+            if self._reports:
+                self._check(record)
+
+        return launch
 
     def _execute(self, record: Any, total: int) -> None:
         expected = total * self._per_program

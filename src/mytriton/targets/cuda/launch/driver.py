@@ -1,22 +1,26 @@
 """Launches printed kernels through CuPy: the one place that touches a GPU.
 
-One idea: when this is reached, every decision has been made; what is left is to carry a text, its
-dimensions and its arguments to CuPy. CuPy is imported by the first launch, and loaded kernels are
-kept by text and name.
+When this is reached, every decision has been made; what is left is to carry a text, its dimensions
+and its arguments to CuPy. CuPy is imported by the first launch, and loaded kernels are kept by text
+and name.
 
     launch(source, (4, 1, 1), arguments)
+    quick = launcher(variants, Device(0, torch_stream=False))
+    quick(4, 1, 1, x.data.ptr, out.data.ptr, 1000)
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from ....errors import CompileError, CompileValueError, OutOfResources
+from ... import Device, Grid, Launcher
 from ...memory import Argument, Buffer
 from ..source import CudaSource
+from ..specialise import Variants
 from .nvrtc import OPTIONS
 
 GRID_LIMITS = (2**31 - 1, 65535, 65535)
@@ -25,7 +29,7 @@ GRID_LIMITS = (2**31 - 1, 65535, 65535)
 _kernels: dict[tuple[str, str], Any] = {}
 
 
-def launch(source: CudaSource, grid: tuple[int, int, int], arguments: Sequence[Argument]) -> None:
+def launch(source: CudaSource, grid: Grid, arguments: Sequence[Argument]) -> None:
     """Launches the kernel on the current stream of the device that the arguments live on; does not
     wait for it.
 
@@ -35,13 +39,90 @@ def launch(source: CudaSource, grid: tuple[int, int, int], arguments: Sequence[A
     cupy = load_cupy()
     with placed(cupy, arguments):
         check_limits(cupy, source, grid)
-        packed = tuple(p.pack(a)[0] for a, p in zip(arguments, source.parameters, strict=True))
-        loaded, threads = kernel(cupy, source), (source.threads_per_block,)
-        if source.shared_bytes:
-            loaded.max_dynamic_shared_size_bytes = source.shared_bytes
-            loaded(grid, threads, packed, shared_mem=source.shared_bytes)
+        start = ready(cupy, source)
+        start(grid, [a.address if isinstance(a, Buffer) else a for a in arguments])
+
+
+def ready(cupy: Any, source: CudaSource) -> Callable[[Grid, Sequence[Any]], None]:
+    """What starts a kernel on the current device: `start(grid, values)`."""
+    loaded, threads = kernel(cupy, source), (source.threads_per_block,)
+    makers = tuple(parameter.value for parameter in source.parameters)
+    if not source.shared_bytes:
+        return lambda grid, values: loaded(
+            grid, threads, tuple([make(v) for make, v in zip(makers, values)])
+        )
+    loaded.max_dynamic_shared_size_bytes = source.shared_bytes
+    shared = source.shared_bytes
+    return lambda grid, values: loaded(
+        grid, threads, tuple([make(v) for make, v in zip(makers, values)]), shared_mem=shared
+    )
+
+
+WAYS_KEPT = 256
+"""For how many grids and facts of the arguments a launcher keeps what it does."""
+
+
+def launcher(variants: Variants, device: Device) -> Launcher:
+    """`launch(nx, ny, nz, *values)` on a device; an array is its address.
+
+    Raises what `launch` does.
+    """
+    cupy = load_cupy()
+    ways: dict[Any, Callable[[Grid, Sequence[Any]], None]] = {}
+    asked = variants.asked
+    here = current_device(cupy)
+    stream = torch_stream(cupy, device.number) if device.torch_stream else None
+
+    def start(*given: Any) -> None:
+        grid, values = given[:3], given[3:]
+        key = grid, asked(values)
+        way = ways.get(key)
+        if way is None:
+            source = variants.of_facts(key[1], variants.wraps(grid))
+            check_limits(cupy, source, grid)
+            if len(ways) >= WAYS_KEPT:
+                ways.clear()
+            way = ways[key] = ready(cupy, source)
+        if stream is None:
+            way(grid, values)
         else:
-            loaded(grid, threads, packed)
+            with stream():
+                way(grid, values)
+
+    def launch(*given: Any) -> None:
+        if here() == device.number:
+            start(*given)
+        else:
+            with cupy.cuda.Device(device.number):
+                start(*given)
+
+    return launch
+
+
+def current_device(cupy: Any) -> Callable[[], int]:
+    """What gives the number of the current device."""
+    found: Callable[[], int] = cupy.cuda.runtime.getDevice
+    return found
+
+
+def torch_stream(cupy: Any, number: int) -> Callable[[], Any]:
+    """What gives torch's current stream of a device as one of CuPy's."""
+    torch = sys.modules["torch"]
+    raw: Callable[[int], int] = getattr(
+        torch._C,
+        "_cuda_getCurrentRawStream",
+        lambda number: torch.cuda.current_stream(number).cuda_stream,
+    )
+    streams: dict[int, Any] = {}
+
+    def stream() -> Any:
+        handle = raw(number)
+        found = streams.get(handle)
+        if found is None:
+            found = streams[handle] = cupy.cuda.ExternalStream(handle)
+        return found
+
+    return stream
 
 
 def load_cupy() -> Any:
