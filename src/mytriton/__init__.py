@@ -13,7 +13,8 @@ from .runtime.host_functions import (
     must_use_result,
     next_power_of_2,
 )
-from .runtime.jit import JITFunction, KernelInterface, jit
+from .runtime.interface import KernelInterface
+from .runtime.jit import JITFunction, jit
 from .runtime.target import set_target, target
 from .strict import StrictError, strict
 

@@ -22,6 +22,7 @@ from mytriton.ir.nodes import Function, walk
 from mytriton.ir.types import F32
 from mytriton.passes.pipeline import PASSES
 from mytriton.runtime.compiled_kernel import CompiledKernel
+from mytriton.runtime.hooks import HOOKS
 from mytriton.runtime.launch import grid_of
 from mytriton.runtime.plan import Plan
 from mytriton.targets import interpret
@@ -119,8 +120,15 @@ def launches() -> Iterator[list[Any]]:
         at_every_stage(traced, extents, plan.arguments(values))
         return CompiledKernel(plan.compilation, plan.target, extents)
 
-    with patch.object(Plan, "launch", launch), triton.target("interpret"):
-        yield seen
+    def hook(metadata: Any) -> None:
+        """While there is one, every launch goes by its plan."""
+
+    HOOKS.launch_enter_hook.add(hook)
+    try:
+        with patch.object(Plan, "launch", launch), triton.target("interpret"):
+            yield seen
+    finally:
+        HOOKS.launch_enter_hook.remove(hook)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -81,6 +81,8 @@ def entry(fn: Callable[..., Any], kernel: JITFunction) -> Callable[..., Any]:
     """
     form = inspect.signature(fn)
     own = list(form.parameters.values())
+    if any(one.kind in (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD) for one in own):
+        return lambda grid, /, *args, **kwargs: kernel.start(args, kwargs, grid, False)
     names = _apart(("grid", "rest", "options", "kernel", "MISS"), form.parameters)
     grid, rest, options, kernel_name, miss = names
     positional = [one.replace(annotation=Kind.empty, default=None) for one in own]

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .jit import JITFunction, KernelInterface
+from .interface import KernelInterface
+from .jit import JITFunction
 
 
 class Wrapper(KernelInterface):

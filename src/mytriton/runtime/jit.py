@@ -1,8 +1,9 @@
 """`@jit`: a Python function as a kernel, launched by `kernel[grid](…)`.
 
-A launch binds its arguments as Python would (`binder.py`), takes a quick key of each
-(`arguments.py`), and finds under them the plan of an equal launch before. Only where there is none
-are the arguments looked at in full (`cache.py`) and the kernel compiled (`compile.py`).
+A launch binds its arguments as Python would (`binder.py`), and is done by the function generated
+for the launch before if it is of the same kind (`quick.py`). Else it takes a quick key of each
+argument (`arguments.py`), and finds under them the plan of an equal launch. Only where there is
+none are the arguments looked at in full (`cache.py`) and the kernel compiled (`compile.py`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from ..fork import compiling
 from ..frontend.signature import Constexpr
 from ..frontend.source import remember, source
 from ..ir.build import tracing
-from ..language.constexpr import constexpr
 from ..strict import is_strict
 from .arguments import NEEDS_FULL_KEY, MockTensor, converters, key_part_of
 from .binder import as_given, binder, entry
@@ -29,6 +29,7 @@ from .cache import specialize, type_key
 from .checks import requested
 from .compiled_kernel import CompiledKernel
 from .hooks import HOOKS, LaunchMetadata, Specialized, tell
+from .interface import Bound, KernelInterface
 from .launch import Meta
 from .options import LAUNCH_OPTIONS, check_options, compile_options, options_key
 from .parameters import parameters
@@ -43,58 +44,14 @@ if TYPE_CHECKING:
     from .device_caches import DeviceCaches
 
 
-class KernelInterface:
-    """What has `kernel[grid](…)`."""
-
-    fn: Any
-    __name__: str
-    __qualname__: str
-
-    def __getitem__(self, grid: Any) -> Callable[..., Any]:
-        """A launcher over a grid: an int, a tuple of 1 to 3 ints, or a function of the arguments
-        that returns one of these."""
-        return partial(self.run, grid=grid)
-
-    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
-        raise NotImplementedError
-
-    def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> Any:
-        """Compiles for these arguments and runs nothing."""
-        return self.run(*args, grid=grid, warmup=True, **kwargs)
-
-    def __reduce__(self) -> str | tuple[Any, ...]:
-        """Kernels are copied and pickled by reference, as functions are: a copy is the kernel
-        itself, and a pickle holds its module and name."""
-        return self.__qualname__
-
-
-class Bound(KernelInterface):
-    """A kernel as a method of an object, which is its first argument: a constexpr where it is
-    launched, itself where kernel code calls it."""
-
-    def __init__(self, fn: JITFunction, instance: Any) -> None:
-        self.fn, self.instance = fn, instance
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.fn, name)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return getattr, (self.instance, self.fn.__name__)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.fn(self.instance, *args, **kwargs)
-
-    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
-        return self.fn.run(constexpr(self.instance), *args, grid=grid, warmup=warmup, **kwargs)
-
-
 class JITFunction(KernelInterface):
     """A kernel, with what Triton's users find on one.
 
     fn: the Python function; `__globals__`, `signature`, `src` (the text from its `def` on) and
     `cache_key` (a hash of the text and its place) are the function's. params: its parameters, each
     with `name`, `num`, `default`, `annotation`, `is_constexpr`, `do_not_specialize`; arg_names,
-    constexprs: the names of all, of the constexprs. version, noinline, debug, launch_metadata: as
+    constexprs: the names of all, of the constexprs. key_parts: for each the function that gives the
+    quick key of its arguments; quick: the quick launch done last. version, noinline, debug, launch_metadata: as
     given to `@jit`. compilations: what was compiled, by key (`cache.py`).
     Calling it inlines it into the kernel that is being compiled; elsewhere it must be launched over
     a grid.
@@ -251,13 +208,13 @@ class JITFunction(KernelInterface):
         for what goes wrong while it runs.
         """
         if warmup or self.pre_run_hooks:
-            return self._run(args, kwargs, grid, warmup)
+            return self.start(args, kwargs, grid, warmup)
         try:
             return self._entry(grid, *args, **kwargs)
         except TypeError as error:
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                 raise
-        return self._run(args, kwargs, grid, False)  # they do not bind, and it says why
+        return self.start(args, kwargs, grid, False)  # they do not bind, and it says why
 
     def launch(
         self, grid: Any, values: Sequence[Any], rest: Sequence[Any], options: Mapping[str, Any]
@@ -267,9 +224,10 @@ class JITFunction(KernelInterface):
         args, kwargs = as_given(list(self.signature.parameters.values()), values, rest)
         kwargs.update(options)
         warmup = "warmup" in options and bool(kwargs.pop("warmup"))
-        return self._run(args, kwargs, grid, warmup)
+        return self.start(args, kwargs, grid, warmup)
 
-    def _run(self, args: Sequence[Any], kwargs: dict[str, Any], grid: Any, warmup: bool) -> Any:
+    def start(self, args: Sequence[Any], kwargs: dict[str, Any], grid: Any, warmup: bool) -> Any:
+        """A launch of these arguments and options, by the plan of an equal one or by a new one."""
         options: Mapping[str, Any] = {}
         if not self._options.isdisjoint(kwargs):
             options = {key: kwargs.pop(key) for key in tuple(kwargs) if key in self._options}

@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import KernelFault
 from ..ir.nodes import Param
 from ..ir.types import F32, PointerType, ScalarType
+from ..strict import is_strict
 from ..targets import Device, Launcher, QuickExecutable
 from .arguments import NEEDS_FULL_KEY
 from .arrays import TORCH_GPU_READER, Reader, array_kind
@@ -153,7 +154,7 @@ def _conditions_of_the_rest(like: Like) -> Iterator[str]:
     else:
         yield f"(options == with_target if options else {chosen})"
     yield "kernel.debug is debug"
-    yield "not requested()"
+    yield "not requested() and is_strict() is strict"
     yield "not kernel.pre_run_hooks"
     yield "not hooks.launch_enter_hook.calls and not hooks.launch_exit_hook.calls"
     yield "violated() is None"
@@ -177,6 +178,8 @@ def _space(kernel: JITFunction, plan: Plan, like: Like) -> dict[str, Any]:
         "open_blocks": open_blocks,
         "process": Process,
         "requested": requested,
+        "is_strict": is_strict,
+        "strict": is_strict(),
         "hooks": HOOKS,
         "kernel": kernel,
         "debug": kernel.debug,

@@ -17,7 +17,8 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import did_you_mean
-from ..runtime.jit import JITFunction, KernelInterface
+from ..runtime.interface import KernelInterface
+from ..runtime.jit import JITFunction
 from . import stand_in
 from .signature import SignatureError
 

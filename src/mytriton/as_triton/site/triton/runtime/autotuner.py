@@ -3,7 +3,8 @@
 from mytriton.runtime.autotune import Autotuner, autotune
 from mytriton.runtime.config import Config
 from mytriton.runtime.heuristics import Heuristics, heuristics
-from mytriton.runtime.jit import JITFunction, KernelInterface
+from mytriton.runtime.interface import KernelInterface
+from mytriton.runtime.jit import JITFunction
 
 from .driver import driver
 from .errors import AutotunerError, OutOfResources, PTXASError

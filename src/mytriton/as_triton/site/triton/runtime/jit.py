@@ -2,7 +2,8 @@
 
 from mytriton.runtime.arrays import MockTensor, TensorWrapper, reinterpret
 from mytriton.runtime.host_functions import constexpr_function
-from mytriton.runtime.jit import JITFunction, KernelInterface, jit
+from mytriton.runtime.interface import KernelInterface
+from mytriton.runtime.jit import JITFunction, jit
 
 from .driver import driver
 
