@@ -51,8 +51,8 @@ class JITFunction(KernelInterface):
     `cache_key` (a hash of the text and its place) are the function's. params: its parameters, each
     with `name`, `num`, `default`, `annotation`, `is_constexpr`, `do_not_specialize`; arg_names,
     constexprs: the names of all, of the constexprs. key_parts: for each the function that gives the
-    quick key of its arguments; quick: the quick launch done last. version, noinline, debug, launch_metadata: as
-    given to `@jit`. compilations: what was compiled, by key (`cache.py`).
+    quick key of its arguments; quick: the quick launch done last. version, noinline, debug,
+    launch_metadata: as given to `@jit`. compilations: what was compiled, by key (`cache.py`).
     Calling it inlines it into the kernel that is being compiled; elsewhere it must be launched over
     a grid.
     """
