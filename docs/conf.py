@@ -48,11 +48,16 @@ class PartialCpp(CppLexer):
 
 def site_links(text: str) -> str:
     """The README's links as the site needs them: pages by their names there, and folders of the
-    repository as plain text, since a site has no listing to show."""
+    repository, and pages outside docs, as plain text, since a site has nothing to show there."""
     for name in ("CHANGELOG.md", "CONTRIBUTING.md"):
         text = text.replace(f"]({name})", f"]({name.lower()})")
-    link = re.compile(rf"\[([^]]+)\]\((?:\.\./)?((?:{'|'.join(FOLDERS)})[\w/-]*)/?\)")
-    return link.sub(lambda found: found[1] if (ROOT / found[2]).is_dir() else found[0], text)
+    link = re.compile(rf"\[([^]]+)\]\((?:\.\./)?((?:{'|'.join(FOLDERS)})[\w./-]*?)/?\)")
+
+    def kept(found: re.Match[str]) -> str:
+        outside = (ROOT / found[2]).is_dir() or found[2].endswith(".md")
+        return found[1] if outside else found[0]
+
+    return link.sub(kept, text)
 
 
 def read(app: Sphinx, name: str, source: list[str]) -> None:
