@@ -1,9 +1,10 @@
 # Every habit of the project, one target each. On a fresh machine `make demo` and `make test` set up
 # all they need in .venv; afterwards they reinstall only when pyproject.toml has changed.
 
-PYTHON ?= python3
+WINDOWS := $(filter Windows_NT,$(OS))
+PYTHON ?= $(if $(WINDOWS),python,python3)
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(WINDOWS),Scripts,bin)
 # One worker a core (two where the number is not known).
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 # What to pass on, as in `make test ARGS="tests/gates -x"`.
@@ -51,16 +52,16 @@ clean:  ## remove what the tools left behind; .venv stays
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis $(VENV)/.stamp-*
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
-$(BIN)/pip:
+$(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 	  echo "python3 -m venv failed; on Debian: apt-get install python3-venv" >&2; exit 1; }
 
 # An installation for tests is also one for the demo.
-$(VENV)/.stamp-dev: pyproject.toml | $(BIN)/pip
+$(VENV)/.stamp-dev: pyproject.toml | $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip install -q -e '.[dev]'
 	@touch $(VENV)/.stamp-demo $@
 
-$(VENV)/.stamp-demo: pyproject.toml | $(BIN)/pip
+$(VENV)/.stamp-demo: pyproject.toml | $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip install -q -e .
 	@touch $@
 
