@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import mytriton.language as tl
-from mytriton.targets.cuda import generate
+from mytriton.targets.cuda import generate, sim
 from tests.support.cuda import check_simulated, ssa, traced
+from tests.support.memory import arguments_of
 
 
 def block_sum(x, out, n, BLOCK: tl.constexpr):
@@ -220,3 +221,21 @@ def test_a_function_of_scalars_on_every_element():
     x = np.arange(-8, 8, dtype=np.int32)
     _, out = check_simulated(function, x, np.zeros(16, np.int32))
     assert np.array_equal(out, np.where(x < 0, -x, 7))
+
+
+def reversed_after_loop(x, out, n, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(x + i, i)
+    for turn in range(n):
+        tl.debug_barrier()
+    tl.store(out + i, tl.load(x + (N - 1) - i))
+
+
+def test_a_barrier_inside_a_loop_without_turns_orders_nothing():
+    function = traced(reversed_after_loop, x="*i32", out="*i32", n="i32", N=64)
+    for warps in (None, 4):
+        source = generate(function, num_warps=warps)
+        for order in sim.ORDERS:
+            x, out = np.zeros(64, np.int32), np.zeros(64, np.int32)
+            sim.run(source, (1, 1, 1), arguments_of(function, (x, out, 0)), order=order)
+            np.testing.assert_array_equal(out, np.arange(64)[::-1])

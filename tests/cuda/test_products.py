@@ -9,7 +9,7 @@ import pytest
 import mytriton.language as tl
 from mytriton.targets.cuda import generate, sim
 from tests.support.cuda import compile_everywhere, traced
-from tests.support.memory import arguments_of
+from tests.support.memory import aligned_copy, arguments_of
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 
@@ -30,15 +30,6 @@ def product(
     acc = tl.load(c + m[:, None] * N + n[None, :])
     total = tl.dot(left, right, acc, input_precision="tf32" if TF32 else "ieee")
     tl.store(c + m[:, None] * N + n[None, :], total)
-
-
-def aligned_copy(array):
-    """A copy that begins at a multiple of 16 bytes."""
-    space = np.zeros(array.nbytes + 16, np.uint8)
-    start = -space.ctypes.data % 16
-    copy = space[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
-    copy[...] = array
-    return copy
 
 
 TYPES = {

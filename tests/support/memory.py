@@ -38,3 +38,12 @@ def arguments_of(function: Function, given: Sequence[Any]) -> list[Argument]:
 def copies(given: Sequence[Any]) -> tuple[Any, ...]:
     """The arguments with every array copied."""
     return tuple(a.copy() if isinstance(a, np.ndarray) else a for a in given)
+
+
+def aligned_copy(array: Array) -> Array:
+    """A copy that begins at a multiple of 16 bytes."""
+    space = np.zeros(array.nbytes + 16, np.uint8)
+    start = -space.ctypes.data % 16
+    copy = space[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy

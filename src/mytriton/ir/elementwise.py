@@ -220,7 +220,19 @@ elementwise(
     identity=ONE,
     cost=8,
     c={"f": _infix("/"), "i": _divide_c("/"), "u": _divide_c("/")},
+    fast={"f32": "quotient({0}, {1})"},
     llvm={"i": "sdiv", "u": "udiv", "f": "fdiv"},
+)
+elementwise(
+    "div_rn",
+    "x / y rounded to nearest even, on every target.",
+    2,
+    "f",
+    numpy=_divide,
+    identity=ONE,
+    cost=8,
+    c=_infix("/"),
+    llvm={"f": "fdiv"},
 )
 elementwise(
     "mod",
@@ -441,6 +453,7 @@ elementwise(
     cost=18,
     public=True,
 )
+FAST = {"exp": {"f32": "fast_exp({0})"}, "exp2": {"f32": "fast_exp2({0})"}}
 for _name, _doc, _numpy, _ulp in (
     ("exp", "e to the power x.", wide(np.exp), 2),
     ("exp2", "2 to the power x.", wide(np.exp2), 2),
@@ -458,6 +471,7 @@ for _name, _doc, _numpy, _ulp in (
         "f",
         numpy=_numpy,
         c=f"{_name}{{f}}({{0}})",
+        fast=FAST.get(_name, {}),
         expand=formula(_name),
         ulp=_ulp,
         cost=20,

@@ -110,7 +110,8 @@ class Elementwise:
     then kind. A callable gets the operand texts and the element type. llvm: instruction or `llvm.`
     intrinsic, by kind. expand: the meaning in terms of other rows, on `Expr` values, where LLVM has
     no instruction. One of the two is given. ulp: the largest allowed distance to the exact result
-    in units of the last place of the compute type (0: exact).
+    in units of the last place of the compute type (0: exact). fast: C templates, by IR type name,
+    that the tiled CUDA lowering prints instead, as Triton does: less exact, as their doc says.
     """
 
     arity: int
@@ -118,6 +119,7 @@ class Elementwise:
     numpy: Callable[..., Any]
     c: str | Mapping[str, Any] | Callable[..., str]
     llvm: Mapping[str, str] = field(default_factory=dict)
+    fast: Mapping[str, str] = field(default_factory=dict)
     expand: Callable[..., Any] | None = None
     boolean: bool = False
     """The result is bool rather than the operands' type."""

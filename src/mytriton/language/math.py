@@ -189,11 +189,11 @@ def fdiv(
     left, right = promote(given(x), given(y), symbol="fdiv", division=True)
     if element_of(left.ty).kind != "f":
         raise CompileTypeError(f"fdiv: floats are needed, got {left.ty}")
-    return tensor(emit("div", left, right))
+    return tensor(emit("div_rn", left, right))
 
 
 @builtin
 def div_rn(x: TensorLike, y: TensorLike) -> tensor:
     """x / y rounded to nearest even, of floats (numbers and ints are taken as f32)."""
     check_elements("div_rn", (operand(given(x)), operand(given(y))))
-    return tensor(semantics.true_divide(given(x), given(y)))
+    return tensor(semantics.true_divide(given(x), given(y), "div_rn"))

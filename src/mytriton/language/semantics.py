@@ -89,11 +89,11 @@ def _offset(pointer: Handle, offset: Given) -> Handle:
     return emit("addptr", base, index)
 
 
-def true_divide(left: Given, right: Given) -> Handle:
+def true_divide(left: Given, right: Given, row: str = "div") -> Handle:
     """`/`: of ints in f32; of floats below 32 bits in f32 too."""
     check_division(left, right, "/")
     element = F64 if meeting((left, right), "/") == F64 else F32
-    return emit("div", *align([operand(left, element), operand(right, element)], "/"))
+    return emit(row, *align([operand(left, element), operand(right, element)], "/"))
 
 
 def _integers(values: Sequence[Handle], symbol: str) -> None:

@@ -10,14 +10,15 @@ The lattice and what its facts mean are in `axis_lattice`, what each op makes of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
-from ..ir.nodes import Const, Function, Op, Param
+from ..ir.nodes import Const, Function, Op, Operand, Param
 from ..ir.types import Type
 from .axis_lattice import (
     AxisInfo,
     clamp_to_type,
+    cut_to_type,
     divisible,
     equal_to,
     gcds,
@@ -35,8 +36,10 @@ __all__ = ["AxisInfo", "axis_info", "divisible", "equal_to", "top"]
 class AxisAnalysis(Analysis[AxisInfo]):
     """The axis information of a function's values."""
 
-    def __init__(self, function: Function, assumed: Mapping[str, AxisInfo]) -> None:
-        self.assumed = assumed
+    def __init__(
+        self, function: Function, assumed: Mapping[str, AxisInfo], inside: Set[Operand]
+    ) -> None:
+        self.assumed, self.inside = assumed, inside
         super().__init__(function)
 
     def top(self, ty: Type) -> AxisInfo:
@@ -62,6 +65,8 @@ class AxisAnalysis(Analysis[AxisInfo]):
         rule = RULES.get(op.name)
         first = rule(op, [None if v is None else self.of(v) for v in op.operands]) if rule else None
         infos = [first or top(ty) for ty in op.types[:1]] + [top(ty) for ty in op.types[1:]]
+        if infos and op.results[0] in self.inside:
+            infos[0] = cut_to_type(infos[0], op.types[0])
         return [clamp_to_type(info, ty) for info, ty in zip(infos, op.types)]
 
     def join(self, left: AxisInfo, right: AxisInfo) -> AxisInfo:
@@ -77,7 +82,12 @@ class AxisAnalysis(Analysis[AxisInfo]):
         )
 
 
-def axis_info(function: Function, assumed: Mapping[str, AxisInfo] | None = None) -> AxisAnalysis:
+def axis_info(
+    function: Function,
+    assumed: Mapping[str, AxisInfo] | None = None,
+    inside: Set[Operand] = frozenset(),
+) -> AxisAnalysis:
     """The axis information of every value. assumed: what holds of parameters, by name, such as
-    `divisible(ty, 16)` of an aligned pointer or `equal_to(ty, 1)` of a stride."""
-    return AxisAnalysis(function, assumed or {})
+    `divisible(ty, 16)` of an aligned pointer or `equal_to(ty, 1)` of a stride. inside: values that
+    a launch keeps from wrapping, like the numbering of elements by program ids."""
+    return AxisAnalysis(function, assumed or {}, inside)

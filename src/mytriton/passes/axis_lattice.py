@@ -124,6 +124,14 @@ def clamp_to_type(info: AxisInfo, ty: Type) -> AxisInfo:
     return info if low <= known[0] and known[1] <= high else replace(info, low=low, high=high)
 
 
+def cut_to_type(info: AxisInfo, ty: Type) -> AxisInfo:
+    """The bounds that are left of a result that does not wrap."""
+    (low, high), known = type_bounds(ty), info.bounded()
+    if low is None or high is None or known is None:
+        return info
+    return replace(info, low=max(low, known[0]), high=min(high, known[1]))
+
+
 def gcds(left: Axes, right: Axes) -> Axes:
     return tuple(map(gcd, left, right))
 

@@ -154,8 +154,18 @@ def _divided(left: AxisInfo, divisor: int | None) -> AxisInfo | None:
 
 def _remainder(op: Op, left: AxisInfo, right: AxisInfo) -> AxisInfo | None:
     divisor = constant_operand(op)
-    known = divisor is not None and divisor > 0 and left.low is not None and left.low >= 0
-    return _modulo(left, divisor) if known and divisor is not None else None
+    if left.low is None or left.low < 0:
+        return None
+    return _modulo(left, divisor) if divisor is not None and divisor > 0 else _wrapped(left, right)
+
+
+def _wrapped(left: AxisInfo, right: AxisInfo) -> AxisInfo:
+    """x % d for x not below 0: a contiguous run that starts at a multiple of its length stays one,
+    where its length divides the d that all its elements have."""
+    same = (gcd(d, c) for d, c in zip(right.every, right.constancy))
+    runs = tuple(gcd(left.aligned_run(axis), n) for axis, n in zip(left.axes, same))
+    divisors = gcds(left.divisors(runs), right.every)
+    return AxisInfo(divisors, runs, gcds(left.constancy, right.constancy), 0, left.high)
 
 
 def _modulo(left: AxisInfo, divisor: int) -> AxisInfo:

@@ -47,10 +47,10 @@ _NEAREST: dict[str, Callable[..., tensor]] = {
     "add": lambda x, y: x + y,
     "sub": lambda x, y: x - y,
     "mul": lambda x, y: x * y,
-    "div": lambda x, y: x / y,
+    "div": function_of(TABLE["div_rn"]),
     "fma": FUNCTIONS["fma"],
     "sqrt": FUNCTIONS["sqrt"],
-    "rcp": lambda x: 1.0 / x,
+    "rcp": lambda x: function_of(TABLE["div_rn"])(1.0, x),
 }
 
 

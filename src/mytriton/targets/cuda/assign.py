@@ -8,7 +8,7 @@ has no home: it is made again in each layout that needs it, which costs less tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from ...ir.nodes import Const, Function, Op, Operand, Param, Region, Value, walk
@@ -29,10 +29,14 @@ VECTOR_BYTES = 16
 
 
 def tiled(
-    function: Function, warps: int, given: Mapping[str, AxisInfo] | None = None
+    function: Function,
+    warps: int,
+    given: Mapping[str, AxisInfo] | None = None,
+    inside: Set[Operand] = frozenset(),
 ) -> Distribution:
-    """The distribution over so many warps. `given`: what is known of parameters, by name."""
-    assigner = Assigner(warps, axis_info(function, given))
+    """The distribution over so many warps. `given`: what is known of parameters, by name; inside:
+    the values that do not wrap."""
+    assigner = Assigner(warps, axis_info(function, given, inside))
     assigner.region(function.body)
     if assigner.feeding:
         before, assigner = assigner, Assigner(warps, assigner.facts)

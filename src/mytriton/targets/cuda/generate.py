@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...ir.nodes import Function, walk
+from ...ir.nodes import Function, Operand, walk
 from ...ir.recursion import deeply
 from ...ir.types import shape_of
 from ...passes.axis_info import AxisInfo, divisible, equal_to
 from .assign import tiled
 from .emit import emit
 from .emit.distribution import MOVING, Distribution, lane_rule
+from .emit.numbering import numbering
 from .options import Options
+from .pipeline import plan
 from .source import CudaSource
 
 __all__ = ["Options", "generate", "is_tiled"]
@@ -36,7 +38,9 @@ def distribution(function: Function, options: Options) -> Distribution:
     the lane rule is not defined."""
     if not is_tiled(function, options):
         return lane_rule(function)
-    return tiled(function, options.num_warps or WARPS, known(function, options))
+    inside = frozenset[Operand]() if options.wraps else numbering(function.body)
+    made = tiled(function, options.num_warps or WARPS, known(function, options), inside)
+    return replace(made, pipelines=plan(function, made, options.num_stages, options.overlap))
 
 
 def is_tiled(function: Function, options: Options) -> bool:

@@ -10,7 +10,8 @@ class Options:
     """debug: device asserts stop the launch. comments: each op stands under its SSA line.
     lineinfo: `#line` of the Python kernel. overlap: arguments may share memory. wraps: numbers of
     elements may leave 32 bits. num_warps: the tiled lowering with so many warps; None for the lane
-    rule where it is defined, else 4 warps. aligned, ones: the parameters whose pointer or int is a
+    rule where it is defined, else 4 warps. num_stages: the stages of software pipelines, unless a
+    loop says; None for the default. aligned, ones: the parameters whose pointer or int is a
     multiple of 16, and those that are 1.
     """
 
@@ -20,5 +21,6 @@ class Options:
     overlap: bool = False
     wraps: bool = False
     num_warps: int | None = None
+    num_stages: int | None = None
     aligned: frozenset[str] = frozenset()
     ones: frozenset[str] = frozenset()

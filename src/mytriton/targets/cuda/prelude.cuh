@@ -113,6 +113,28 @@ template <typename T> __device__ inline T maximum_nan(T x, T y) {
     return x != x || y != y ? x + y : maximum(x, y);
 }
 
+// --- quotient
+// x / y within 2 units in the last place.
+__device__ inline float quotient(float x, float y) {
+    float z;
+    asm("div.full.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
+    return z;
+}
+
+// --- fast_exp2
+// 2 to the power x; its relative error is at most 2^-22.
+__device__ inline float fast_exp2(float x) {
+    float y;
+    asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
+// --- fast_exp
+// e to the power x, as a power of 2; its relative error is at most 2^-22 + |x| 2^-23.
+__device__ inline float fast_exp(float x) {
+    return fast_exp2(x * 1.44269504f);
+}
+
 // --- bitcast
 // The same bits as another type of the same size.
 template <typename To, typename From> __device__ inline To bitcast(From x) {

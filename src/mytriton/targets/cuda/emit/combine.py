@@ -21,9 +21,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ....ir.nodes import Op, Region
-from ....ir.types import element_of, shape_of
+from ....ir.types import PointerType, element_of, shape_of
 from ....layouts.linear import Layout, log2
 from ..spelling import local_type
+from .across_warps import across_warps
 from .emitter import Emitter, Rule
 from .held import Held
 from .linear import Register, enclosed, image
@@ -98,7 +99,8 @@ class Combination:
         row = first.row.element
         if len(rest) == 1 and row is not None and rest[0].operands == first.results:
             texts = [emitter.get(operand, emitter.scalar).name for operand in first.operands]
-            emitter.put(f"{names[0]} = {elementwise_text(row, self.elements[0], texts)};")
+            text = elementwise_text(row, self.elements[0], texts, fast=True)
+            emitter.put(f"{names[0]} = {text};")
             return
         with emitter.printer.block(""), emitter.scope():
             emitter.body(self.region)
@@ -214,8 +216,10 @@ def reduce(emitter: Emitter, op: Op) -> None:
     if free:
         bits.sort(key=lambda bit: (not bit.in_registers, not bit.in_lanes))
     for place, bit in enumerate(bits):
-        if free and len(bits) - place > 1 and not bit.in_registers and not bit.in_lanes:
-            _across_warps(work, arrays[0], bits[place:])
+        rest = bits[place:]
+        pointers = any(isinstance(element, PointerType) for element in work.elements)
+        if not pointers and not any(bit.in_registers or bit.in_lanes for bit in rest):
+            across_warps(work, arrays, rest)
             break
         _reduce_step(work, arrays, bit)
         work.done |= bit.weight
@@ -273,27 +277,6 @@ def _take_over(
     with work.emitter.guarded([absent, f"({right})"] if right else [absent]):
         for name, text in zip(own, other):
             work.emitter.put(f"{name} = {text};")
-
-
-def _across_warps(work: Combination, array: Held, bits: Sequence[Bit]) -> None:
-    """The last bits of a reduction at once: every thread combines what all its partners in other
-    warps have published."""
-    emitter, element, extent = work.emitter, work.elements[0], work.shape[work.axis]
-    work.publish(0, array, bits[0])
-    mask = sum(1 << (bit.thread or 0) for bit in bits)
-    with work.groups(bits[0]) as r, emitter.scope():
-        for number in range(1 << len(bits)):
-            chosen = [bit for place, bit in enumerate(bits) if number >> place & 1]
-            if sum(bit.weight for bit in chosen) >= extent:
-                continue
-            partner = f"({emitter.thread} & {~mask & emitter.distribution.threads - 1})"
-            offset = sum(1 << (bit.thread or 0) for bit in chosen)
-            at = work.slot(r, f"{partner} + {offset}" if offset else partner)
-            got = emitter.scratch.read(element, 0, at)
-            if number:
-                work.apply([array.at(r)], [array.at(r)], [got])
-            else:
-                emitter.put(f"{array.at(r)} = {got};")
 
 
 # -- scans

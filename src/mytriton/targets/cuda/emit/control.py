@@ -13,7 +13,8 @@ and which is the loop's result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from ....ir.nodes import Const, Op, Operand, Param, Region
 from ....ir.types import element_of
@@ -21,7 +22,9 @@ from ..spelling import local_type
 from .emitter import Emitter, Rule
 from .held import Address, Held
 from .linear import Register
+from .pipelined import Ahead, Invariants
 from .report import failure
+from .scratch import EVERYTHING
 
 
 def declare(emitter: Emitter, params: Sequence[Param], initial: Sequence[Operand]) -> list[Held]:
@@ -81,42 +84,55 @@ def for_loop(emitter: Emitter, op: Op) -> None:
         stride = emitter.get(step, emitter.scalar).name
         with emitter.printer.block(f"if ({stride} == 0)"):
             emitter.put(failure(emitter, op, "range() with a step of 0"))
-    with _turn(emitter, for_head(emitter, index, low, high, step)):
-        if _is_counted(index, high, step):
-            emitter.put(_nth(emitter, index, low, step))
-        elif _is_wide(index, high, step):
-            emitter.put(
-                f"{local_type(index.ty)} {emitter.local(index)} = i{emitter.numbers[index]};"
-            )
-        emitter.define(index, Held(emitter.local(index), emitter.scalar))
-        emitter.body(region)
-        if emitter.order.again([region]):
-            emitter.barrier()
-        update(emitter, carried, region.results, params)
+    with emitter.loop():
+        invariants, ahead = Invariants(emitter, op), _ahead(emitter, op)
+        with _turn(emitter, for_head(emitter, index, low, high, step)):
+            if _is_counted(index, high, step):
+                emitter.put(_nth(emitter, index, low, step))
+            elif _is_wide(index, high, step):
+                name = emitter.local(index)
+                emitter.put(f"{local_type(index.ty)} {name} = i{emitter.numbers[index]};")
+            emitter.define(index, Held(emitter.local(index), emitter.scalar))
+            emitter.carriers.update(dict.fromkeys(params, op))
+            if ahead:
+                ahead.turn()
+            emitter.body(region)
+            if emitter.order.again([region]):
+                emitter.barrier()
+            update(emitter, carried, region.results, params)
+            if ahead:
+                ahead.end_turn()
+        if ahead:
+            ahead.end()
+        invariants.end()
     finish(emitter, op, carried)
 
 
-def _turn(emitter: Emitter, head: str) -> _Turn:
-    return _Turn(emitter, head)
+def _ahead(emitter: Emitter, op: Op) -> Ahead | None:
+    """The pipeline of a loop that has one, with what stands before the loop."""
+    pipeline = emitter.distribution.pipelines.get(op)
+    if pipeline is None:
+        return None
+    low, high, step, *initial = op.operands
+    index = op.regions[0].params[0]
+    wide = _is_wide(index, high, step)
+    start, end, stride = (emitter.get(o, emitter.scalar).name for o in (low, high, step))
+    counter = "long long" if wide else local_type(index.ty)
+    ahead = Ahead(emitter, pipeline, counter, (start, end, stride))
+    ahead.begin(initial, update)
+    return ahead
 
 
-class _Turn:
-    """The block of a loop's body: it may be entered while others still read shared memory."""
-
-    def __init__(self, emitter: Emitter, head: str) -> None:
-        self.emitter = emitter
-        self.block = emitter.printer.block(head)
-        self.scope = emitter.scope()
-
-    def __enter__(self) -> None:
-        self.block.__enter__()
-        self.scope.__enter__()
-        self.emitter.scratch.busy = True
-
-    def __exit__(self, *error: object) -> None:
-        self.scope.__exit__(None, None, None)
-        self.block.__exit__(None, None, None)
-        self.emitter.scratch.busy = True
+@contextmanager
+def _turn(emitter: Emitter, head: str) -> Iterator[None]:
+    """The block of a loop's body. It may be entered, and left, while others still read shared
+    memory; where it makes no turn, what was pending before it still is."""
+    before = emitter.order.pending
+    with emitter.printer.block(head), emitter.scope():
+        emitter.scratch.reading = (EVERYTHING,)
+        yield
+    emitter.scratch.reading = (EVERYTHING,)
+    emitter.order.pending = tuple(dict.fromkeys((*before, *emitter.order.pending)))
 
 
 def for_head(emitter: Emitter, index: Param, low: Operand, high: Operand, step: Operand) -> str:
@@ -168,7 +184,7 @@ def _stays_inside(index: Param, high: Operand, step: Operand) -> bool:
 def while_loop(emitter: Emitter, op: Op) -> None:
     test, region = op.regions
     carried = declare(emitter, test.params, op.operands)
-    with _turn(emitter, "while (true)"):
+    with emitter.loop(), _turn(emitter, "while (true)"):
         for param, held in zip(region.params, carried):
             emitter.define(param, held, held.layout)
         emitter.body(test)
@@ -183,18 +199,18 @@ def while_loop(emitter: Emitter, op: Op) -> None:
 def if_else(emitter: Emitter, op: Op) -> None:
     then, other = op.regions
     results = [emitter.declare(result, emitter.home(result)) for result in op.results]
-    pending, busy = emitter.order.pending, emitter.scratch.busy
+    pending, reading = emitter.order.pending, emitter.scratch.reading
     has_else = len(other.ops) > 1 or bool(op.results)
     condition = emitter.get(op.operands[0], emitter.scalar).name
     with emitter.printer.block(f"if ({condition})", close=not has_else), emitter.scope():
         _branch(emitter, results, then)
     after, emitter.order.pending = emitter.order.pending, pending
-    later, emitter.scratch.busy = emitter.scratch.busy, busy
+    later, emitter.scratch.reading = emitter.scratch.reading, reading
     if has_else:
         with emitter.printer.block("} else"), emitter.scope():
             _branch(emitter, results, other)
     emitter.order.pending = tuple(dict.fromkeys((*after, *emitter.order.pending)))
-    emitter.scratch.busy = later or emitter.scratch.busy
+    emitter.scratch.reading = tuple(dict.fromkeys((*later, *emitter.scratch.reading)))
     finish(emitter, op, results)
 
 

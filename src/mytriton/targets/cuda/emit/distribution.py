@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ....errors import CompileValueError
 from ....ir.nodes import Function, Op, Param, Value, walk
 from ....ir.types import VectorType, shape_of
 from ....layouts.linear import Layout, Shape, padded
 from ....layouts.shapes import blocked, identity, scalar
+
+if TYPE_CHECKING:
+    from ..pipeline import Pipeline
 
 TILED = "num_warps= selects the tiled lowering, which can"
 MOST_THREADS = 1024
@@ -37,6 +41,8 @@ class Distribution:
     """Blocks of small floats that only products read: held as memory holds them."""
     ruled: frozenset[Op] = frozenset()
     """Ops that are printed by their rule although they can be remade: a reshape that moves data."""
+    pipelines: Mapping[Op, Pipeline] = field(default_factory=dict)
+    """The loops whose loads are copied some turns ahead."""
 
     @property
     def width(self) -> int:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ....errors import Where
 from ....ir.nodes import Const, Function, Op, Operand, Param, Region, Value, number, walk
@@ -32,9 +33,12 @@ from .held import Address, Held
 from .linear import Register, are_apart, image, joined
 from .numbering import numbering
 from .order import Order
-from .printer import Printer
+from .printer import Hole, Printer, flattened
 from .record import Move, Record
 from .scratch import Scratch
+
+if TYPE_CHECKING:
+    from .operands import Placement
 
 Compute = Callable[[Register], str]
 Remake = Callable[["Emitter", Value, Layout], "Held | Address"]
@@ -68,6 +72,20 @@ class Emitter:
         self.parameters = _parameters(function, taken)
         self.thread = "threadIdx.x" if distribution.lane_rule else "thread"
         self.scopes: list[dict[tuple[Value | Param, Layout], Held | Address]] = [{}]
+        self.loops: list[tuple[int, Hole]] = []
+        """The open loops: the number of scopes outside each, and the place before it."""
+        self.tiles: dict[Value | Param, tuple[str, Placement]] = {}
+        """Operands of products that lie in shared memory: the C pointer, and how."""
+        self.fragments: dict[Op, str] = {}
+        """The arrays of left operands that stay in registers across a loop, by product."""
+        self.copied: dict[Op, str] = {}
+        """Loads that a pipeline has copied, and where to."""
+        self.silent: set[Op] = set()
+        """Transposes of these, which products read from shared memory as they lie."""
+        self.carriers: dict[Value | Param, Op] = {}
+        """The open `for` that carries a value."""
+        self.level: dict[Value | Param, int] = {}
+        """How many scopes were open where a value's op stands."""
         self.homes: dict[Value | Param, Layout] = dict(distribution.homes)
         self.names: dict[tuple[Value | Param, Layout], str] = {}
         self.counts: dict[str, int] = {}
@@ -88,7 +106,8 @@ class Emitter:
     def source(self) -> CudaSource:
         """Prints the function."""
         self.body(self.function.body)
-        lines, places = self.printer.lines, self.printer.places
+        printed = flattened(self.printer.lines)
+        lines, places = [line.text for line in printed], [line.where for line in printed]
         if not self.distribution.lane_rule:
             own = [*self.scratch.declaration(), "    int thread = threadIdx.x;"]
             lines, places = [*own, *lines], [*((),) * len(own), *places]
@@ -123,6 +142,7 @@ class Emitter:
         """Says what stands for a value, in its home, from here on."""
         layout = layout or self.scalar
         self.homes.setdefault(value, layout)
+        self.level.setdefault(value, len(self.scopes))
         self.scopes[-1][value, layout] = held
 
     def found(self, value: Value | Param, layout: Layout) -> Held | Address | None:
@@ -158,9 +178,36 @@ class Emitter:
         wanted = layout if shape == layout.shape else layout.narrowed(shape)
         found = self.found(operand, wanted)
         if found is None:
-            found = self._moved(operand, wanted)
-            self.scopes[-1][operand, wanted] = found
+            with self.before_loops(operand) as scope:
+                found = self._moved(operand, wanted)
+                scope[operand, wanted] = found
         return found
+
+    @contextmanager
+    def before_loops(
+        self, value: Value | Param
+    ) -> Iterator[dict[tuple[Value | Param, Layout], Held | Address]]:
+        """What is put inside, made of the value alone, stands before the loops that it is defined
+        outside of; the scope of that place."""
+        level = self.level_of(value)
+        found = next((loop for loop in self.loops if loop[0] >= level), None)
+        if found is None or self.distribution.lane_rule:
+            yield self.scopes[-1]
+            return
+        count, hole = found
+        inner, self.scopes = self.scopes[count:], self.scopes[:count]
+        loops, self.loops = self.loops, [loop for loop in self.loops if loop[0] < count]
+        with self.printer.inside(hole), self.scratch.elsewhere():
+            yield self.scopes[-1]
+        self.scopes += inner
+        self.loops = loops
+
+    def level_of(self, operand: Operand) -> int:
+        """How many scopes are open where a value's op stands; of what is not printed yet, one."""
+        if isinstance(operand, (Value, Param)):
+            unseen = len(self.scopes) if operand in self.homes else 1
+            return self.level.get(operand, unseen)
+        return 0
 
     def _known(self, value: Value | Param, layout: Layout) -> Held | Address:
         found = self.found(value, layout)
@@ -202,6 +249,11 @@ class Emitter:
             return Held(address.at(0).address, layout)
         name, c_type = self.fresh("p"), local_type(operand.ty)
         return self.array(name, c_type, layout, lambda r: address.at(r).address)
+
+    @staticmethod
+    def c_type(value: Value | Param) -> str:
+        """The C type of a value's local."""
+        return local_type(value.ty)
 
     def fresh(self, prefix: str) -> str:
         """A name that no other local has: `p1`, `p2`, …"""
@@ -328,10 +380,19 @@ class Emitter:
         yield
         self.scopes.pop()
 
+    @contextmanager
+    def loop(self) -> Iterator[None]:
+        """What is put inside is a loop; what its body needs of values from outside stands before
+        it."""
+        self.loops.append((len(self.scopes), self.printer.hole()))
+        yield
+        self.loops.pop()
+
     def barrier(self) -> None:
         """Waits for every thread of the program."""
         self.put("__syncthreads();")
-        self.scratch.busy = False
+        self.scratch.reading = ()
+        self.order.clear()
 
     # -- ops
 
@@ -343,6 +404,9 @@ class Emitter:
     def emit(self, op: Op) -> None:
         """Prints an op where it stands; nothing yet where it has no home."""
         self.where = op.where
+        self.level.update(dict.fromkeys(op.results, len(self.scopes)))
+        if op in self.silent:
+            return
         if op.name not in self.table.remake or op in self.distribution.ruled:
             with self.printer.headed(self.heading(op), op.where):
                 self.table.rules[op.name](self, op)
@@ -355,6 +419,11 @@ class Emitter:
                 continue
             with self.printer.headed(self.heading(op), op.where):
                 self.define(value, self.table.remake[op.name](self, value, home), home)
+
+    def note(self, text: str) -> None:
+        """Prints a comment, where comments are asked for."""
+        if self.options.comments:
+            self.put(f"// {text}")
 
     def heading(self, op: Op) -> tuple[str, ...]:
         """The comment and the `#line` of an op, where they are asked for."""

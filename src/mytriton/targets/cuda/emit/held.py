@@ -81,25 +81,42 @@ class Offset:
     """One offset of an address.
 
     inside: it numbers elements, which a launch keeps below 2^31; wide: it is of 64 bits; constant:
-    its value, where it is one of i32.
+    its value, where it is one of i32; level: how many scopes are open where it is computed.
     """
 
     held: Held
     inside: bool
     wide: bool
     constant: int | None = None
+    level: int = 0
 
 
 @dataclass(frozen=True)
 class Address:
-    """Pointers that wait for memory to use them: a base and the offsets added to it."""
+    """Pointers that wait for memory to use them: a base and the offsets added to it.
+
+    stepwise: offsets that do not stay inside 32 bits are added to the pointer one after the other,
+    those from outside a loop first, so that the loop adds but one; else they are summed up.
+    """
 
     base: Held
     offsets: tuple[Offset, ...] = ()
+    stepwise: bool = False
 
     def at(self, r: Register) -> CudaPtrRef:
         """The address in register r. Offsets add up in 64 bits, as addresses do, unless all of them
         stay inside 32."""
+        fits = all(offset.inside for offset in self.offsets)
+        if not self.stepwise or fits or len(self.offsets) < 2:
+            return self._summed(r)
+        *first, last = sorted(self.offsets, key=lambda offset: offset.level)
+        base = self.base.at(r)
+        for text in (offset.held.at(r) for offset in first):
+            base = base if text == "0" else f"({base} + {text})"
+        return CudaPtrRef(base, last.held.at(r))
+
+    def _summed(self, r: Register) -> CudaPtrRef:
+        """The base, and one index."""
         index, wide, inside = "0", False, True
         total: int | None = 0
         for offset in self.offsets:
@@ -124,7 +141,8 @@ class Address:
     def with_parts(self, parts: Sequence[Held]) -> Address:
         """The same sum of other parts."""
         pairs = zip(self.offsets, parts[1:], strict=True)
-        return Address(parts[0], tuple(replace(offset, held=part) for offset, part in pairs))
+        offsets = tuple(replace(offset, held=part) for offset, part in pairs)
+        return replace(self, base=parts[0], offsets=offsets)
 
     @property
     def reads(self) -> frozenset[str]:

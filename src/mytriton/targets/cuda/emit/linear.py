@@ -20,6 +20,7 @@ def image(variable: Register, bases: Sequence[int]) -> str:
     """
     if isinstance(variable, int):
         return str(combine(bases, variable))
+    variable = enclosed(variable)
     runs: dict[int, int] = {}
     sums = []
     for bit, base in enumerate(bases):

@@ -29,8 +29,10 @@ def pointee(pointer: Operand) -> Element:
 
 def ordered(emitter: Emitter, pointer: Operand, layout: Layout, writes: bool) -> None:
     """A barrier, where the access must wait for other threads' earlier ones."""
-    if emitter.order.before(pointer, layout, writes):
+    access = emitter.order.access(pointer, layout, writes)
+    if emitter.order.must_wait(access):
         emitter.barrier()
+    emitter.order.record(access)
 
 
 def inside(emitter: Emitter, op: Op, layout: Layout, mask: Held | None, r: Register) -> list[str]:
@@ -44,6 +46,10 @@ def inside(emitter: Emitter, op: Op, layout: Layout, mask: Held | None, r: Regis
 def load(emitter: Emitter, op: Op) -> None:
     pointer, mask, other = op.operands
     value = op.results[0]
+    if op in emitter.copied:
+        c_type, name = memory_type(element_of(value.ty)), emitter.local(value)
+        emitter.put(f"{c_type}* {name} = {emitter.copied[op]};")
+        return
     layout = emitter.distribution.access(op)
     address = emitter.address(pointer, layout)
     masks = None if mask is None else emitter.get(mask, layout)
@@ -277,7 +283,6 @@ def once(
         for line in after:
             emitter.put(line)
     emitter.barrier()
-    emitter.order.clear()
     if used:
         emitter.define(result, emitter.assign(result, layout, lambda r: shared), layout)
 
@@ -285,7 +290,6 @@ def once(
 def barrier(emitter: Emitter, op: Op) -> None:
     if emitter.distribution.threads > 1:
         emitter.barrier()
-        emitter.order.clear()
 
 
 RULES: dict[str, Rule] = {

@@ -1,18 +1,16 @@
 """Matrix products by tensor cores: `mma.sync`, fed by `ldmatrix` from swizzled shared memory.
 
 An instruction multiplies a 16 by 2c tile of the left operand with a 2c by 8 tile of the right one,
-where c elements are 16 bytes. Both operands lie in shared memory in rows of 16 bytes, which
-`ldmatrix` hands to the lanes as the instruction wants them: four 8 by 8 matrices (of 16-bit words)
-at a time, lane l giving the address of row l % 8 of matrix l / 8. All of it is linear: the offset
-of a row is an exclusive or of images of the thread, of the tile and of the step along K, under the
-placement that `layouts.swizzle` finds free of bank conflicts.
+where c elements are 16 bytes:
 
     for k:  a = load_matrices(left at (thread, m, k));  b = load_matrices(right at (thread, n, k))
             for m, n:  mma_f16(sum[m][n], a[m], b[n])
 
-Where the left operand is in registers as the instruction wants it (the result of another product
-of the same kind, as in attention), it is packed and never leaves them. Fragments: PTX ISA, "Matrix
-Fragments for mma.m16n8k16" and "ldmatrix".
+Operands are written to shared memory for the product, unless they lie there already: a load that a
+pipeline copies (`pipelined.py`), or a block from outside the loop, which is written before it. A
+left operand from outside that is small enough stays in registers; so does one that is in registers
+as the instruction wants it (the result of another product of the same kind, as in attention).
+Fragments: PTX ISA, "Matrix Fragments for mma.m16n8k16" and "ldmatrix".
 """
 
 from __future__ import annotations
@@ -20,19 +18,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ....ir.nodes import Op, Operand
-from ....ir.types import BY_IR_NAME, element_of, shape_of
+from ....ir.nodes import Op, Operand, Param, Value, walk
+from ....ir.types import F32, element_of, shape_of
 from ....layouts.convert import Permute, Shared, convert
-from ....layouts.linear import Bases, Layout, Shape, log2, padded, ravel
-from ....layouts.shapes import mma_operand, tiled
-from ....layouts.swizzle import Swizzle, swizzle
-from ..spelling import local_type, memory_type
+from ....layouts.linear import Shape, log2, padded
+from ....layouts.shapes import mma_operand
+from ..spelling import local_type
 from .emitter import Emitter
 from .held import Held
 from .linear import image, joined
-
-ROW = 16
-"""Bytes of a row of a matrix."""
+from .operands import (
+    ROW,
+    Placement,
+    Rows,
+    Tile,
+    left_rows,
+    placement,
+    reader_of,
+    right_rows,
+    run_of,
+    source_of,
+    write,
+)
+from .scratch import pointer
 
 
 @dataclass(frozen=True)
@@ -64,6 +72,8 @@ INSTRUCTIONS = (
     Instruction("mma_u8", "u8", "i32"),
 )
 """What `mma.sync` offers from sm_80 on, of what has a 16-row shape."""
+MOST_FRAGMENTS = 64
+"""Registers a thread in which a left operand is kept across a loop."""
 
 
 def instruction_of(op: Op) -> Instruction | None:
@@ -102,208 +112,188 @@ def warps_of(shape: Shape, warps: int, rows_only: bool) -> tuple[int, int]:
     return m, max(n, warps // m)
 
 
-@dataclass(frozen=True)
-class Staged:
-    """An operand in shared memory: from which byte on, how placed, and whether the rows of 16 bytes
-    run along K."""
-
-    start: int
-    place: Swizzle
-    along_k: bool
-    shape: Shape
-    """As it is stored: rows first."""
-
-    def offset(self, outer: int, k: int) -> int:
-        """The offset, in elements, of a coordinate along M or N and one along K."""
-        return self.place.offset(ravel((outer, k) if self.along_k else (k, outer), self.shape))
-
-
 def dot(emitter: Emitter, op: Op, instruction: Instruction) -> None:
     """Prints a product by tensor cores."""
     value, (left, right, acc) = op.results[0], op.operands
-    layout, warps = emitter.home(value), emitter.distribution.dots[op]
-    m, n = layout.shape
+    layout = emitter.home(value)
     start = emitter.get(acc, layout)
-    packed = in_registers(emitter, left, instruction, warps)
-    chosen = [(right, "B")] if packed else [(left, "A"), (right, "B")]
-    held = [emitter.get(operand, emitter.home(operand)) for operand, _ in chosen]
-    emitter.scratch.reserve(sum(_bytes(operand) for operand, _ in chosen))
-    staged, begin = [], 0
-    for (operand, side), one in zip(chosen, held):
-        staged.append(stage(emitter, operand, one, side, instruction, begin))
-        begin += _bytes(operand)
-    emitter.scratch.share()
-    total = emitter.array(emitter.local(value), local_type(value.ty), layout, start.at)
-    Product(emitter, op, instruction, warps, (m, n), total).steps(packed, staged)
+    product = Product(emitter, op, instruction)
+    packed = emitter.fragments.get(op) or product.in_registers(left)
+    operands = [(right, 0)] if packed else [(left, 1), (right, 0)]
+    tiles = [known_tile(emitter, operand, k) for operand, k in operands]
+    missing = [pair for pair, tile in zip(operands, tiles) if tile is None]
+    made = staged(emitter, missing) if missing else []
+    every = [made.pop(0) if tile is None else tile for tile in tiles]
+    if accumulates_in_place(emitter, op):
+        total = start
+    else:
+        total = emitter.array(emitter.local(value), local_type(value.ty), layout, start.at)
+    product.steps(packed or every[0], every[-1], total)
     emitter.define(value, total, layout)
 
 
-def _bytes(operand: Operand) -> int:
-    assert operand is not None
-    m, n = shape_of(operand.ty)
-    return m * n * element_of(operand.ty).itemsize
+def known_tile(emitter: Emitter, operand: Operand, k: int) -> Tile | None:
+    """The operand where it lies in shared memory already; k: its axis that is summed over."""
+    source, turned = source_of(operand)
+    for one, axis in ((operand, k), (source, 1 - k if turned else k)):
+        found = emitter.tiles.get(one) if isinstance(one, (Value, Param)) else None
+        if found is not None:
+            base, placed = found
+            return Tile(base, placed, axis)
+    return None
 
 
-def in_registers(
-    emitter: Emitter, left: Operand, instruction: Instruction, warps: tuple[int, int]
-) -> Held | None:
-    """The left operand as the instruction wants it, where it lies so already."""
-    assert left is not None
-    if left not in emitter.homes or instruction.pack != 2:
-        return None
-    wanted = mma_operand(shape_of(left.ty), warps, "A", instruction.pack)
-    home = emitter.home(left)
-    if len(home.thread) != len(wanted.thread):
-        return None
-    return emitter.get(left, wanted) if isinstance(convert(home, wanted), Permute) else None
+def staged(emitter: Emitter, operands: Sequence[tuple[Operand, int]]) -> list[Tile]:
+    """Writes operands to shared memory, for all threads to read; with each its axis that is summed
+    over."""
+    blocks = [Block.of(emitter, operand, k) for operand, k in operands]
+    emitter.scratch.reserve(sum(block.bytes for block in blocks))
+    tiles, begin = [], emitter.scratch.use.start
+    for block in blocks:
+        tiles.append(block.write(begin))
+        begin += block.bytes
+    emitter.scratch.share()
+    return tiles
 
 
-def stage(
-    emitter: Emitter,
-    operand: Operand,
-    held: Held,
-    side: str,
-    instruction: Instruction,
-    start: int,
-) -> Staged:
-    """Writes an operand to shared memory."""
-    assert operand is not None
-    home, shape, chunk = emitter.home(operand), shape_of(operand.ty), instruction.chunk
-    inner = 1 if side == "A" else 0
-    fastest = next((axis for axis in (0, 1) if _runs(home, axis)), inner)
-    along_k = fastest == inner or instruction.pack != 2
-    run_axis = inner if along_k else 1 - inner
-    other = 1 - run_axis
-    reader = tiled(shape, [("register", run_axis, chunk), ("lane", other, 8), ("lane", other, 4)])
-    runs = reader.register[: log2(chunk)]
-    swizzled = swizzle(home, reader, SIZES[instruction.element], runs)
-    emitter.moved(operand, home, reader, Shared(swizzled))
-    stored = shape if run_axis == 1 else (shape[1], shape[0])
-    place = swizzled if run_axis == 1 else _transposed(swizzled, shape)
-    element = element_of(operand.ty)
-    target = home.mapped(swizzled.offset, home.shape)
-    vector = 1
-    while vector < chunk and home.register[: log2(vector) + 1] == runs[: log2(vector) + 1]:
-        vector *= 2
-    if vector > 1 and held == Held.array(held.name, home):
-        with emitter.registers(home, vector) as r, emitter.guarded(emitter.owner(home)):
-            at = emitter.index(target, r)
-            base = f"({memory_type(element)}*){f'(scratch + {start})' if start else 'scratch'}"
-            emitter.put(f"store_vector<{vector}>({base} + ({at}), &{held.at(r)});")
-    else:
-        with emitter.registers(home) as r, emitter.guarded(emitter.owner(home)):
-            emitter.scratch.write(element, start, emitter.index(target, r), held.at(r))
-    return Staged(start, place, along_k, stored)
+@dataclass(frozen=True)
+class Block:
+    """An operand on its way to shared memory."""
+
+    emitter: Emitter
+    operand: Value | Param
+    held: Held
+    placement: Placement
+    k: int
+
+    @staticmethod
+    def of(emitter: Emitter, operand: Operand, k: int) -> Block:
+        assert isinstance(operand, (Value, Param))
+        home, element = emitter.home(operand), element_of(operand.ty)
+        run = run_of(home, k, element)
+        place = placement(home, element, run)
+        emitter.moved(operand, home, reader_of(home.shape, element, run), Shared(place.swizzle))
+        return Block(emitter, operand, emitter.get(operand, home), place, k)
+
+    @property
+    def bytes(self) -> int:
+        m, n = shape_of(self.operand.ty)
+        return m * n * element_of(self.operand.ty).itemsize
+
+    def write(self, start: int) -> Tile:
+        home, element = self.emitter.home(self.operand), element_of(self.operand.ty)
+        write(self.emitter, self.held, home, self.placement, element, start)
+        return Tile(pointer(element, start), self.placement, self.k)
 
 
-def _runs(home: Layout, axis: int) -> bool:
-    """Whether neighbouring registers are neighbours along an axis."""
-    unit = home.shape[1] if axis == 0 else 1
-    return bool(home.register) and home.register[0] == unit and home.shape[axis] > 1
+def unrounded(emitter: Emitter, operand: Operand) -> Operand:
+    """What an operand is rounded from, since packing it rounds alike; else the operand."""
+    if not isinstance(operand, Value) or operand.op.name != "cast":
+        return operand
+    (source,) = operand.op.operands
+    plain = operand.op.attribute("rounding") != "rtz" and source in emitter.homes
+    same = plain and emitter.home(source) == emitter.home(operand)
+    return source if same and source is not None and element_of(source.ty) == F32 else operand
 
 
-def _transposed(swizzled: Swizzle, shape: Shape) -> Swizzle:
-    """The placement by the index of the transposed block."""
-    rows, columns = log2(shape[0]), log2(shape[1])
-    offsets = swizzled.offsets
-    return Swizzle(offsets[columns : columns + rows] + offsets[:columns], swizzled.vector)
+def accumulates_in_place(emitter: Emitter, op: Op) -> bool:
+    """Whether the accumulator is a value that a loop carries, that nothing else reads, and that the
+    product replaces."""
+    acc, value = op.operands[2], op.results[0]
+    if not isinstance(acc, Param) or emitter.home(acc) != emitter.home(value):
+        return False
+    loop = emitter.carriers.get(acc)
+    if loop is None:
+        return False
+    (region,) = loop.regions
+    place = region.params.index(acc) - 1
+    return (
+        op in region.ops
+        and region.results[place] is value
+        and [one for inner in walk(region) for one in inner.operands].count(acc) == 1
+        and sum(result is value for result in region.results) == 1
+    )
 
 
 class Product:
     """The loop of one product over K."""
 
-    def __init__(
-        self,
-        emitter: Emitter,
-        op: Op,
-        instruction: Instruction,
-        warps: tuple[int, int],
-        shape: Shape,
-        total: Held,
-    ) -> None:
-        self.emitter, self.instruction, self.warps, self.total = emitter, instruction, warps, total
-        (left, *_) = op.operands
+    def __init__(self, emitter: Emitter, op: Op, instruction: Instruction) -> None:
+        self.emitter, self.instruction = emitter, instruction
+        self.warps = emitter.distribution.dots[op]
+        left, right, _ = op.operands
         assert left is not None
-        self.depth = 2 * instruction.chunk
-        self.k = shape_of(left.ty)[1] // self.depth
-        self.m = max(1, shape[0] // (16 * warps[0]))
-        self.n = max(1, shape[1] // (8 * warps[1]))
-        self.rows, self.columns = shape
+        assert right is not None
+        self.element = element_of(left.ty)
+        (self.rows, k), self.columns = shape_of(left.ty), shape_of(right.ty)[1]
+        self.k = k // (2 * instruction.chunk)
+        self.m = max(1, self.rows // (16 * self.warps[0]))
+        self.n = max(1, self.columns // (8 * self.warps[1]))
 
-    def steps(self, packed: Held | None, staged: Sequence[Staged]) -> None:
-        """Prints the loop."""
-        emitter, c = self.emitter, memory_type(BY_IR_NAME[self.instruction.element])
-        *first, right = staged
+    def in_registers(self, left: Operand) -> Held | None:
+        """The left operand as the instruction wants it, where it lies so already."""
+        assert left is not None
+        emitter, pack = self.emitter, self.instruction.pack
+        if left not in emitter.homes or pack != 2 or known_tile(emitter, left, 1):
+            return None
+        wanted = mma_operand(shape_of(left.ty), self.warps, "A", pack)
+        home = emitter.home(left)
+        if len(home.thread) != len(wanted.thread):
+            return None
+        if not isinstance(convert(home, wanted), Permute):
+            return None
+        return emitter.get(unrounded(emitter, left), wanted)
+
+    def steps(self, left: Held | Tile | str, right: Tile, total: Held) -> None:
+        """Prints the loop. left: in registers, in shared memory, or the name of an array of all
+        fragments."""
+        emitter, kept = self.emitter, isinstance(left, str)
         emitter.put("#pragma unroll")
         with emitter.printer.block(f"for (int k = 0; k < {self.k}; k++)"):
-            emitter.put(f"unsigned int a[{4 * self.m}], b[{2 * max(2, self.n)}];")
-            if packed is not None:
-                self._pack(packed)
-            else:
-                self._load("&a[4 * m]", first[0], "m", self.m, self._left(first[0]), c)
+            own = "" if kept else f"a[{4 * self.m}], "
+            emitter.put(f"unsigned int {own}b[{2 * max(2, self.n)}];")
+            if isinstance(left, Held):
+                self._pack(left)
+            elif isinstance(left, Tile):
+                self.load_left("&a[4 * m]", left)
             pairs = max(1, self.n // 2)
-            self._load("&b[4 * n]", right, "n", pairs, self._right(right), c)
+            chunk, extent = self.instruction.chunk, self.columns
+            rows = right_rows(right, chunk, self.warps, extent, self.k)
+            self._load("&b[4 * n]", right, rows, "n", pairs)
             emitter.put("#pragma unroll")
-            tile = f"&{self.total.name}[4 * (n + {self.n} * m)]"
+            tile = f"&{total.name}[4 * (n + {self.n} * m)]"
+            a = f"&{left}[4 * (m + {self.m} * k)]" if kept else "&a[4 * m]"
             with (
                 emitter.printer.block(f"for (int m = 0; m < {self.m}; m++)"),
                 emitter.printer.loop(self.n, "n"),
             ):
-                emitter.put(f"{self.instruction.function}({tile}, &a[4 * m], &b[2 * n]);")
+                emitter.put(f"{self.instruction.function}({tile}, {a}, &b[2 * n]);")
 
-    def _load(
-        self, target: str, operand: Staged, tile: str, count: int, bases: _Bases, c: str
-    ) -> None:
+    def keep_left(self, left: Tile, name: str) -> None:
+        """Prints the loading of all fragments of the left operand."""
+        self.emitter.put(f"unsigned int {name}[{4 * self.m * self.k}];")
+        self.emitter.put("#pragma unroll")
+        with self.emitter.printer.block(f"for (int k = 0; k < {self.k}; k++)"):
+            self.load_left(f"&{name}[4 * (m + {self.m} * k)]", left)
+
+    def load_left(self, target: str, left: Tile) -> None:
+        """The left operand's fragments of one step along K."""
+        chunk = self.instruction.chunk
+        rows = left_rows(left, chunk, self.warps, self.rows, self.k)
+        self._load(target, left, rows, "m", self.m)
+
+    def _load(self, target: str, tile: Tile, rows: Rows, number: str, count: int) -> None:
         """The fragments of all tiles of an operand, in one step along K."""
         emitter = self.emitter
         terms = [
-            image(emitter.thread, bases.thread),
-            image(tile, bases.tile[: log2(count)]) if count > 1 else "0",
-            image("k", bases.k[: log2(self.k)]) if self.k > 1 else "0",
+            image(emitter.thread, rows.thread),
+            image(number, rows.tile[: log2(count)]) if count > 1 else "0",
+            image("k", rows.k) if self.k > 1 else "0",
         ]
-        name = "load_matrices" if operand.along_k else "load_matrices_transposed"
+        name = "load_matrices" if tile.along_k else "load_matrices_transposed"
         name += "_tf32" if self.instruction.precision else ""
-        base = f"({c}*)(scratch + {operand.start})" if operand.start else f"({c}*)scratch"
-        with emitter.printer.loop(count, tile):
-            emitter.put(f"{name}({target}, {base} + ({joined(terms, apart=False)}));")
-
-    def _left(self, staged: Staged) -> _Bases:
-        chunk = self.instruction.chunk
-        lanes = [(1, 0), (2, 0), (4, 0), (8, 0), (0, chunk)]
-        if not staged.along_k:
-            lanes = [(0, 1), (0, 2), (0, 4), (8, 0), (0, 8)]
-        rows = [(16 << bit, 0) for bit in range(log2(self.warps[0]))]
-        idle = [(0, 0)] * log2(self.warps[1])
-        return self._bases(staged, lanes, [*rows, *idle], 16 * self.warps[0], self.rows)
-
-    def _right(self, staged: Staged) -> _Bases:
-        chunk = self.instruction.chunk
-        second = (8 * self.warps[1], 0) if self.n > 1 else (0, 0)
-        lanes = [(1, 0), (2, 0), (4, 0), (0, chunk), second]
-        if not staged.along_k:
-            lanes = [(0, 1), (0, 2), (0, 4), (0, 8), second]
-        idle = [(0, 0)] * log2(self.warps[0])
-        columns = [(8 << bit, 0) for bit in range(log2(self.warps[1]))]
-        return self._bases(staged, lanes, [*idle, *columns], 16 * self.warps[1], self.columns)
-
-    def _bases(
-        self,
-        staged: Staged,
-        lanes: Sequence[tuple[int, int]],
-        warps: Sequence[tuple[int, int]],
-        tile: int,
-        extent: int,
-    ) -> _Bases:
-        """Offsets of the bits of the thread, of a tile's number and of the step along K; what lies
-        past the extent is the same again."""
-
-        def offset(place: tuple[int, int]) -> int:
-            return staged.offset(place[0] if place[0] < extent else 0, place[1])
-
-        thread = tuple(offset(place) for place in (*lanes, *warps))
-        tiles = tuple(offset((tile << bit, 0)) for bit in range(12))
-        steps = tuple(offset((0, self.depth << bit)) for bit in range(log2(self.k)))
-        return _Bases(thread, tiles, steps)
+        with emitter.printer.loop(count, number):
+            emitter.put(f"{name}({target}, {tile.base} + ({joined(terms, apart=False)}));")
 
     def _pack(self, held: Held) -> None:
         """The left operand's fragments from registers."""
@@ -321,10 +311,3 @@ class Product:
 def _at(held: Held, r: str) -> str:
     """A register by a number that is an expression."""
     return held.at(f"({r})" if " " in r else r)
-
-
-@dataclass(frozen=True)
-class _Bases:
-    thread: Bases
-    tile: Bases
-    k: Bases

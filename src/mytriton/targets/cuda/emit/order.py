@@ -64,14 +64,14 @@ class Order:
     def forms(self) -> LaneForms:
         return injectivity(self.function)
 
-    def before(self, pointer: Operand, layout: Layout, writes: bool) -> bool:
-        """Records an access; whether a barrier must stand before it."""
-        if self.alone:
-            return False
-        access = self.access(pointer, layout, writes)
-        due = any(self.clash(access, earlier) for earlier in self.pending)
-        self.pending = (access,) if due else (*self.pending, access)
-        return due
+    def must_wait(self, access: Access) -> bool:
+        """Whether a barrier must stand before the access."""
+        return any(self.clash(access, earlier) for earlier in self.pending)
+
+    def record(self, access: Access) -> None:
+        """An access was emitted."""
+        if not self.alone:
+            self.pending = (*self.pending, access)
 
     def clear(self) -> None:
         """A barrier was emitted."""
@@ -89,10 +89,7 @@ class Order:
             for op in ops
             if accesses_memory(op)
         ]
-        due = any(self.clash(late, early, variant) for late in self.pending for early in turn)
-        if due:
-            self.clear()
-        return due
+        return any(self.clash(late, early, variant) for late in self.pending for early in turn)
 
     def clash(self, one: Access, other: Access, variant: Set[Value | Param] = frozenset()) -> bool:
         """Whether the two may touch one element from two threads, and one of them writes."""

@@ -68,24 +68,30 @@ def unchanged(emitter: Emitter, value: Value, layout: Layout) -> Held | Address:
 # -- element-wise rows
 
 
-def template_of(row: Elementwise, element: ScalarType) -> Any:
+def template_of(row: Elementwise, element: ScalarType, fast: bool = False) -> Any:
     """The row's C for an element type: by the type's name, that of what it is computed in, its
-    kind, or any."""
+    kind, or any. fast: the less exact one, where there is one."""
+    names = (element.ir, compute_type(element).ir, element.kind, "*")
+    if fast and names[1] in row.fast:
+        return row.fast[names[1]]
     if not isinstance(row.c, Mapping):
         return row.c
-    names = (element.ir, compute_type(element).ir, element.kind, "*")
     return next(row.c[name] for name in names if name in row.c)
 
 
 def elementwise_text(
-    row: Elementwise, element: Any, operands: Sequence[str], exact: bool = False
+    row: Elementwise,
+    element: Any,
+    operands: Sequence[str],
+    exact: bool = False,
+    fast: bool = False,
 ) -> str:
     """The C expression of a row on operands of an element type, of the local type.
 
     exact: the result is known to stay inside the type, so that plain C's signed arithmetic is
-    right.
+    right. fast: see `template_of`.
     """
-    template, compute = template_of(row, element), compute_type(element)
+    template, compute = template_of(row, element, fast), compute_type(element)
     if not isinstance(template, str):
         text = template(*operands, compute)
     elif not exact and is_ring(template) and (unsigned := WRAPPING.get(element.ir)):
@@ -117,12 +123,15 @@ def elementwise(emitter: Emitter, value: Value, layout: Layout) -> Held:
     assert row is not None and op.operands[0] is not None
     element = element_of(op.operands[0].ty)
     held = [emitter.get(operand, layout) for operand in op.operands]
-    template = template_of(row, element) if isinstance(element, ScalarType) else ""
+    fast = not emitter.distribution.lane_rule
+    template = template_of(row, element, fast) if isinstance(element, ScalarType) else ""
     if not isinstance(template, str) or CALL.search(template):
         held = [emitter.typed(operand, one) for operand, one in zip(op.operands, held)]
     exact = all(map(emitter.stays_inside, op.operands))
     return emitter.assign(
-        value, layout, lambda r: elementwise_text(row, element, [h.at(r) for h in held], exact)
+        value,
+        layout,
+        lambda r: elementwise_text(row, element, [h.at(r) for h in held], exact, fast),
     )
 
 
@@ -199,9 +208,13 @@ def addptr(emitter: Emitter, value: Value, layout: Layout) -> Address:
     element = element_of(offset.ty)
     constant = int(offset.value) if isinstance(offset, Const) and element == I32 else None
     more = Offset(
-        emitter.get(offset, layout), emitter.stays_inside(offset), element.bits == 64, constant
+        emitter.get(offset, layout),
+        emitter.stays_inside(offset),
+        element.bits == 64,
+        constant,
+        emitter.level_of(offset),
     )
-    return Address(base.base, (*base.offsets, more))
+    return Address(base.base, (*base.offsets, more), not emitter.distribution.lane_rule)
 
 
 def map_elements(emitter: Emitter, op: Op) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from ....errors import Where
 
@@ -11,15 +12,52 @@ WIDTH = 96
 """A loop of one statement stands on one line up to this many columns."""
 
 
+@dataclass(frozen=True)
+class Line:
+    """A line of text, and the kernel lines that it came from."""
+
+    text: str
+    where: Where = ()
+
+
+@dataclass(frozen=True)
+class Hole:
+    """A place among the lines that is filled later: what a loop's body finds to stand before it."""
+
+    lines: list[Line | Hole]
+    depth: int
+    place: tuple[str, int]
+    """The file and line that a `#line` before it says."""
+
+
+def flattened(lines: Sequence[Line | Hole]) -> list[Line]:
+    """The lines with those of the holes in their places."""
+    flat: list[Line] = []
+    for line in lines:
+        if isinstance(line, Line):
+            flat.append(line)
+            continue
+        filled = flattened(line.lines)
+        flat += filled
+        if line.place[0] and any(inner.text.startswith("#line") for inner in filled):
+            flat.append(Line(directive(*line.place)))
+    return flat
+
+
+def directive(file: str, line: int) -> str:
+    """The `#line` of a kernel line."""
+    escaped = file.replace("\\", "\\\\").replace('"', '\\"')
+    return f'#line {line} "{escaped}"'
+
+
 class Printer:
     """Collects lines. A heading (a comment, a `#line`) is printed before the next line put.
 
-    places: for each line the kernel lines that it came from. where: those of the lines put next.
+    where: the kernel lines that the lines put next come from.
     """
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.places: list[Where] = []
+        self.lines: list[Line | Hole] = []
         self.where: Where = ()
         self.depth = 1
         self.heading: tuple[str, ...] = ()
@@ -31,8 +69,7 @@ class Printer:
         self._add("    " * self.depth + line)
 
     def _add(self, line: str) -> None:
-        self.lines.append(line)
-        self.places.append(self.where)
+        self.lines.append(Line(line, self.where))
 
     def flush(self) -> None:
         """Prints the heading that waits, if any."""
@@ -55,8 +92,23 @@ class Printer:
         if not where or (where[0].file, where[0].line) == self._place:
             return ()
         self._place = where[0].file, where[0].line
-        file = where[0].file.replace("\\", "\\\\").replace('"', '\\"')
-        return (f'#line {where[0].line} "{file}"',)
+        return (directive(*self._place),)
+
+    def hole(self) -> Hole:
+        """A place here for lines that come later."""
+        self.flush()
+        hole = Hole([], self.depth, self._place)
+        self.lines.append(hole)
+        return hole
+
+    @contextmanager
+    def inside(self, hole: Hole) -> Iterator[None]:
+        """What is put goes to the end of the hole."""
+        before = self.lines, self.depth, self.heading, self._place
+        self.lines, self.depth, self.heading, self._place = hole.lines, hole.depth, (), ("", 0)
+        yield
+        self.flush()
+        self.lines, self.depth, self.heading, self._place = before
 
     @contextmanager
     def block(self, head: str, close: bool = True) -> Iterator[None]:
@@ -80,10 +132,11 @@ class Printer:
         yield variable
         self.depth -= 1
         inside = self.lines[start:]
-        single = len(inside) == 1 and not inside[0].lstrip().startswith(("#", "//"))
-        text = f"{head} {inside[0].strip()}" if single else ""
-        if single and len(text) + 4 * self.depth <= WIDTH:
-            del self.lines[start - 1 :], self.places[start - 1 :]
+        only = inside[0] if len(inside) == 1 else None
+        single = only.text.strip() if isinstance(only, Line) else "#"
+        text = f"{head} {single}"
+        if not single.startswith(("#", "//")) and len(text) + 4 * self.depth <= WIDTH:
+            del self.lines[start - 1 :]
             self.put(text)
         else:
             self.put("}")

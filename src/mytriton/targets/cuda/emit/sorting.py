@@ -12,7 +12,7 @@ from math import prod
 from ....ir.nodes import Op
 from ....ir.types import I32, element_of, shape_of
 from ....layouts.linear import Layout, padded
-from ..spelling import local_type, memory_type
+from ..spelling import local_type
 from .emitter import Emitter, Rule
 from .linear import Register, enclosed
 
@@ -25,14 +25,14 @@ def sort(emitter: Emitter, op: Op) -> None:
     whole = padded(shape)
     count, size = prod(whole), emitter.scratch.size(element)
     places = -(-count * size // 4) * 4
-    emitter.scratch.reserve(places + 4 * count)
     held = emitter.get(key, layout)
+    emitter.scratch.reserve(places + 4 * count)
     with emitter.registers(layout) as r:
         at = emitter.index(layout, r)
         emitter.scratch.write(element, 0, at, held.at(r))
         emitter.scratch.write(I32, places, at, emitter.coordinate(layout, axis, r))
     extent, inner = whole[axis], prod(whole[axis + 1 :])
-    keys, order = f"({memory_type(element)}*)scratch", f"(int*)(scratch + {places})"
+    keys, order = emitter.scratch.pointer(element), emitter.scratch.pointer(I32, places)
     down = "true" if op.attribute("descending") else "false"
     facts = f"{count}, {extent}, {inner}, {shape[axis]}, {emitter.distribution.threads}"
     emitter.put(f"sort_shared<{local_type(element)}, {down}>({keys}, {order}, {facts});")
@@ -43,7 +43,7 @@ def sort(emitter: Emitter, op: Op) -> None:
         layout,
         lambda r: emitter.scratch.read(I32, places, emitter.index(layout, r)),
     )
-    emitter.scratch.busy = True
+    emitter.scratch.reading = (emitter.scratch.use,)  # sort_shared ends with a barrier
     for value, operand in zip(op.results, op.operands):
         assert operand is not None
         moved = emitter.get(operand, layout)
@@ -72,7 +72,7 @@ def histogram(emitter: Emitter, op: Op) -> None:
     emitter.scratch.reserve(4 * bins)
     thread = emitter.thread
     with emitter.printer.block(f"for (int i = {thread}; i < {bins}; i += {threads})"):
-        emitter.put("((int*)scratch)[i] = 0;")
+        emitter.put(f"{emitter.scratch.at(I32, 0, 'i')} = 0;")
     emitter.scratch.share()
     with emitter.registers(layout) as r:
         conditions = [*emitter.valid(shape, layout, r), *emitter.owner(layout)]
@@ -81,7 +81,7 @@ def histogram(emitter: Emitter, op: Op) -> None:
         conditions += [f"{held.at(r)} >= 0"] if signed else []
         conditions.append(f"{held.at(r)} < {bins}")
         with emitter.guarded(conditions):
-            emitter.put(f"atomicAdd(&((int*)scratch)[{held.at(r)}], 1);")
+            emitter.put(f"atomicAdd(&{emitter.scratch.at(I32, 0, held.at(r))}, 1);")
     emitter.scratch.share()
     emitter.read(value, lambda layout, r: emitter.index(layout, r))
 

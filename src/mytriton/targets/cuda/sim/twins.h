@@ -23,6 +23,15 @@ inline double maximum(double x, double y) {
     return x != x ? y : y != y ? x : x > y || (x == y && signbit(y)) ? x : y;
 }
 
+// --- quotient
+inline float quotient(float x, float y) { return x / y; }
+
+// --- fast_exp2
+inline float fast_exp2(float x) { return exp2f(x); }
+
+// --- fast_exp
+inline float fast_exp(float x) { return expf(x); }
+
 // --- fence_cta
 inline void fence_cta() {}
 
