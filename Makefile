@@ -34,6 +34,9 @@ integration: $(VENV)/.stamp-integration  ## unmodified kernel libraries, op by o
 docs: $(VENV)/.stamp-dev  ## the documentation as a site, build/docs/index.html
 	$(BIN)/python -m sphinx -W --keep-going -q docs build/docs $(ARGS)
 
+explorer: $(VENV)/.stamp-dev  ## the explorer's pages of the gallery, in build/explorer
+	$(BIN)/python -m tools.explorer $(ARGS)
+
 lint: $(VENV)/.stamp-dev  ## ruff: rules and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

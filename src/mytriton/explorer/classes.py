@@ -125,7 +125,6 @@ def distinct_bytes(recorded: Recorded) -> int:
     """The bytes of the elements that were touched, each once: what must come from memory."""
     touched: dict[tuple[int, int], list[np.ndarray[tuple[int, ...], np.dtype[np.int64]]]] = {}
     for access in recorded.accesses.values():
-        for elements in access.touched.values():
-            touched.setdefault((access.argument, access.size), []).extend(elements)
-    parts = touched.items()
-    return sum(np.unique(np.concatenate(lists)).size * size for (_, size), lists in parts)
+        touched.setdefault((access.argument, access.size), []).extend(access.touched.values())
+    parts = [(size, lists) for (_, size), lists in touched.items() if lists]
+    return sum(np.unique(np.concatenate(lists)).size * size for size, lists in parts)

@@ -42,7 +42,7 @@ class Maker:
     @cached_property
     def steps(self) -> tuple[pipeline.Step, ...]:
         """What each pass does."""
-        return tuple(pipeline.explain(self.compilation["traced"]))
+        return tuple(pipeline.explain(self.compilation["checked"]))
 
     @cached_property
     def cuda(self) -> CudaSource:
@@ -126,7 +126,7 @@ def _traced(maker: Maker, column: Column) -> Column:
 def _pass(at: int) -> Callable[[Maker, Column], Column]:
     def make(maker: Maker, column: Column) -> Column:
         step = maker.steps[at]
-        before = maker.steps[at - 1].function if at else maker.compilation["traced"]
+        before = maker.steps[at - 1].function if at else maker.compilation["checked"]
         old, new = function_lines(before), function_lines(step.function)
         found = changes(before, step.function, old, new)
         made = maker.ops(column, ((change.line, change.op) for change in found))

@@ -275,7 +275,7 @@ class Document:
     """Everything about a kernel.
 
     kernel: its name. arguments: each parameter's type, or its value where it is a constexpr.
-    places: call stacks, innermost frame first.
+    places: call stacks, innermost frame first. not_recorded: why there is no `run`.
     """
 
     kernel: str
@@ -290,6 +290,7 @@ class Document:
     moves: tuple[MoveView, ...] = ()
     performance: Performance | None = None
     run: RunRecord | None = None
+    not_recorded: str = ""
     version: int = VERSION
 
     def column(self, name: str) -> Column:

@@ -73,6 +73,6 @@ class Explanation:
 
 def explain(compilation: Compilation, launch: Launch | None = None, gpu: str = "") -> Explanation:
     """Explains a compilation for a GPU; with a launch also what each program reads and writes.
-    Raises CompileError where the kernel cannot be traced, KernelError where it cannot be run.
+    Raises CompileError where the kernel cannot be traced.
     """
     return Explanation(document_of(compilation, launch, gpu_named(gpu)))

@@ -21,7 +21,7 @@ from ..runtime.compile import Compilation
 from ..runtime.hooks import HOOKS, LaunchMetadata
 from ..runtime.launch import grid_of
 from ..runtime.options import compile_options
-from ..targets import Grid
+from ..targets import CompileOptions, Grid
 from ..targets.memory import Argument, Buffer
 from .gpus import gpu_named
 
@@ -42,10 +42,13 @@ def compiled_for(
 ) -> Compilation:
     """The compilation of a kernel for arguments, with what the options ask of CUDA code."""
     found = specialize(kernel.params, values)
+    return Compilation(kernel.fn, found.arguments, _asked(kernel, options, gpu))
+
+
+def _asked(kernel: Any, options: Mapping[str, Any], gpu: str) -> CompileOptions:
     fixed = frozenset(p.name for p in kernel.params if p.do_not_specialize)
     asked = compile_options(options, kernel.debug, None, fixed)
-    asked = replace(asked, arch=gpu_named(gpu).arch, overlap=False)
-    return Compilation(kernel.fn, found.arguments, asked)
+    return replace(asked, arch=gpu_named(gpu).arch, overlap=False)
 
 
 def launch_of(compilation: Compilation, values: Sequence[Any], grid: Any) -> Launch:
@@ -127,7 +130,8 @@ def captured(kernel: Any, gpu: str = "") -> Iterator[Captured]:
         found.count += 1
         if found.first is None:
             values = tuple(metadata.arguments.values())
-            compilation = compiled_for(kernel, values, metadata.options, gpu)
+            asked = _asked(kernel, metadata.options, gpu)
+            compilation = metadata.compiled.compilation.variant(asked)
             found.first = compilation, launch_of(compilation, values, metadata.grid)
 
     HOOKS.launch_enter_hook.add(look)

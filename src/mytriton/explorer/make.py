@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CompileError
+from ..errors import CompileError, KernelError
 from ..frontend.signature import Constexpr
 from ..runtime.compile import Compilation
 from ..targets.cpu.host import host
@@ -15,7 +15,7 @@ from .gpus import Gpu
 from .layouts import Layouts
 from .performance import Costs, held_by
 from .places import shown_path
-from .recording import record
+from .recording import Recorded, record, refusal
 from .touches import run_record
 
 if TYPE_CHECKING:
@@ -29,9 +29,7 @@ def document_of(compilation: Compilation, launch: Launch | None, gpu: Gpu) -> Do
     maker = Maker(compilation, launch)
     columns = tuple(maker.make(row) for row in ROWS)
     layouts, moves = layouts_of(maker)
-    recorded = None
-    if launch is not None and launch.grid is not None:
-        recorded = record(compilation.function, launch, launch.grid, held_by(maker))
+    recorded, reason = recorded_of(maker)
     performance = Costs(maker, gpu, columns, recorded).view()
     run = run_record(compilation.function, recorded, maker.places) if recorded else None
     sources, places = maker.places.resolved(compilation.fn)
@@ -48,7 +46,22 @@ def document_of(compilation: Compilation, launch: Launch | None, gpu: Gpu) -> Do
         moves,
         performance,
         run,
+        reason,
     )
+
+
+def recorded_of(maker: Maker) -> tuple[Recorded | None, str]:
+    """The record of the launch, or why there is none."""
+    launch, function = maker.launch, maker.compilation.function
+    if launch is None or launch.grid is None:
+        return None, "there was no launch"
+    reason = refusal(function)
+    if reason:
+        return None, reason
+    try:
+        return record(function, launch, launch.grid, held_by(maker)), ""
+    except KernelError as error:
+        return None, str(error)
 
 
 def layouts_of(maker: Maker) -> tuple[tuple[LayoutView, ...], tuple[MoveView, ...]]:

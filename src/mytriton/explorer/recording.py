@@ -10,8 +10,10 @@ to the op that is told of next.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from time import perf_counter
 
 import numpy as np
 
@@ -20,19 +22,22 @@ from ..ir.nodes import Function, Op, walk
 from ..ir.numeric import Array
 from ..ir.types import ScalarType, element_of, shape_of
 from ..layouts.linear import Layout, padded
-from ..passes.provenance import provenance
+from ..passes.provenance import makes_unknown_addresses, provenance
 from ..passes.spinning import may_spin
 from ..targets import Grid
 from ..targets.interpret import Lanes, run
 from ..targets.interpret import every as every_program
+from ..targets.lanes import Index
 from ..targets.memory import Buffer
 from .launch import Launch
 
 MOST_PROGRAMS = 256
 """A larger grid is recorded for its first programs only, unless programs may wait for others."""
+SECONDS = 0.7
+"""After so long no further program is begun, unless programs may wait for others."""
 MOST_LANES = 4_000_000
 """Touches of lanes that are kept; what comes after is counted only."""
-MOST_SAMPLES = 200
+MOST_SAMPLES = 64
 """Accesses of each op that are looked at for coalescing."""
 SECTOR = 32
 """Bytes that a GPU's memory moves at least (CUDA C++ Best Practices Guide, "Coalesced Access")."""
@@ -55,7 +60,7 @@ class Access:
     write: bool
     size: int
     argument: int = -1
-    touched: dict[int, list[Array]] = field(default_factory=dict)
+    touched: dict[int, Array] = field(default_factory=dict)
     lanes: int = 0
     off: int = 0
     times: int = 0
@@ -71,12 +76,12 @@ class Access:
 
 @dataclass
 class Recorded:
-    """The record of a launch. programs: those that ran, in order. complete: all touches were
-    kept. operations: of floats; products: those of them that `dot` made."""
+    """The record of a launch. programs: those that ran, numbered in order. complete: all touches
+    were kept. operations: of floats; products: those of them that `dot` made."""
 
     launch: Launch
     grid: Grid
-    programs: list[tuple[int, int, int]]
+    programs: dict[Index, int] = field(default_factory=dict)
     accesses: dict[tuple[Op, bool], Access] = field(default_factory=dict)
     complete: bool = True
     operations: int = 0
@@ -90,8 +95,8 @@ class Recorder:
         self, recorded: Recorded, held: Mapping[Op, Held], owners: Mapping[Op, frozenset[int]]
     ) -> None:
         self.recorded, self.held, self.owners = recorded, held, owners
-        self.numbers = {program: at for at, program in enumerate(recorded.programs)}
         self.pending: list[tuple[Lanes, int, bool]] = []
+        self.touched: dict[tuple[Op, bool], dict[int, list[Array]]] = {}
         self.kept = 0
         arguments = enumerate(recorded.launch.arguments)
         self.spans = [(*a.span, a.address, at) for at, a in arguments if isinstance(a, Buffer)]
@@ -121,13 +126,20 @@ class Recorder:
         self.kept += lanes.addresses.size
         self.recorded.complete = self.kept <= MOST_LANES
         if argument == found.argument >= 0 and self.recorded.complete:
-            elements = np.unique((lanes.addresses - start) // size)
-            found.touched.setdefault(self.numbers[lanes.program], []).append(elements)
+            number = self.recorded.programs[lanes.program]
+            elements = (lanes.addresses - start) // size
+            self.touched.setdefault(key, {}).setdefault(number, []).append(elements)
         if op in self.held and found.samples < MOST_SAMPLES and lanes.shape:
             found.samples += 1
             sectors, wanted = coalescing(lanes, size, *self.held[op])
             found.sectors += sectors
             found.wanted += wanted
+
+    def finish(self) -> None:
+        """After the launch: what each program touched, each element once."""
+        for key, programs in self.touched.items():
+            found = {at: np.unique(np.concatenate(parts)) for at, parts in programs.items()}
+            self.recorded.accesses[key].touched = found
 
     def _array(self, op: Op, address: int) -> tuple[int, int]:
         """The start and the place of the argument that an address is in: where several share their
@@ -144,13 +156,31 @@ def record(function: Function, launch: Launch, grid: Grid, held: Mapping[Op, Hel
 
     Raises KernelError for what goes wrong while it runs.
     """
-    programs = list(every_program(grid))
-    if not any(may_spin(op) for op in _loops(function)):
-        programs = programs[:MOST_PROGRAMS]
-    recorded = Recorded(launch, grid, programs)
+    recorded = Recorded(launch, grid)
     recorder = Recorder(recorded, held, owners_of(function))
+    waits = any(may_spin(op) for op in _loops(function))
+    programs = _begun(recorded, every_program(grid), waits)
     run(function, launch.arguments, grid, programs, recorder)
+    recorder.finish()
     return recorded
+
+
+def refusal(function: Function) -> str:
+    """Why a function's launches are not recorded; "" where they are."""
+    if makes_unknown_addresses(function.body):
+        return "it follows pointers that it loads or makes from ints, to memory that has no copy"
+    return ""
+
+
+def _begun(recorded: Recorded, programs: Iterable[Index], all_of_them: bool) -> Iterator[Index]:
+    """The programs to run, numbered as they begin."""
+    end = perf_counter() + SECONDS
+    for program in programs:
+        enough = len(recorded.programs) >= MOST_PROGRAMS or perf_counter() > end
+        if recorded.programs and enough and not all_of_them:
+            return
+        recorded.programs[program] = len(recorded.programs)
+        yield program
 
 
 def _loops(function: Function) -> list[Op]:
@@ -192,14 +222,26 @@ def coalescing(lanes: Lanes, size: int, layout: Layout, vector: int) -> tuple[in
     whole[lanes.position] = lanes.addresses
     addresses[tuple(map(slice, lanes.shape))] = whole.reshape(lanes.shape)
     flat = addresses.reshape(-1)
+    if layout.threads < 32:
+        return 0, 0
+    asked = np.sort(flat[_places(layout, vector)], axis=1)
+    sectors = np.where(asked < 0, -1, asked // SECTOR)
+    return int(_distinct(sectors).sum()), int((-(-_distinct(asked) * size // SECTOR)).sum())
+
+
+def _distinct(rows: Array) -> Array:
+    """How many different numbers from 0 on each sorted row has."""
+    new = np.diff(rows, axis=1, prepend=-1) != 0
+    counts: Array = (new & (rows >= 0)).sum(axis=1)
+    return counts
+
+
+@cache
+def _places(layout: Layout, vector: int) -> Array:
+    """The indices that the lanes of a warp access at once, a row an instruction of a warp."""
     registers = np.array([layout.index(r, 0) for r in range(layout.registers)])
     threads = np.array([layout.index(0, t) for t in range(layout.threads)])
     # (warp, instruction, lane, element of the vector)
     places = threads.reshape(-1, 1, 32, 1) ^ registers.reshape(1, -1, 1, vector)
-    if layout.threads < 32:
-        return 0, 0
-    asked = flat[places].reshape(-1, 32 * vector)
-    sectors = np.sort(np.where(asked < 0, -1, asked // SECTOR), axis=1)
-    new = np.diff(sectors, axis=1, prepend=-1) != 0
-    wanted = np.array([np.unique(row[row >= 0]).size * size for row in asked])
-    return int((new & (sectors >= 0)).sum()), int((-(-wanted // SECTOR)).sum())
+    table: Array = places.reshape(-1, 32 * vector)
+    return table

@@ -81,8 +81,8 @@ def _buffers(recorded: Recorded) -> Iterator[tuple[int, Buffer]]:
 
 
 def _touched(access: Access, view: View) -> Iterator[Touched]:
-    for program, parts in sorted(access.touched.items()):
-        elements = np.unique(view.inside(np.concatenate(parts)))
+    for program, offsets in sorted(access.touched.items()):
+        elements = np.sort(view.inside(offsets))
         if elements.size:
             yield Touched(program, runs(elements))
 
@@ -114,8 +114,7 @@ def _array(recorded: Recorded, at: int, view: View) -> ArrayRecord:
     for access in recorded.accesses.values():
         if access.argument != at:
             continue
-        for program, parts in access.touched.items():
-            offsets = np.unique(np.concatenate(parts))
+        for program, offsets in access.touched.items():
             elements = view.inside(offsets)
             outside += offsets.size - elements.size
             counts[elements] += 1

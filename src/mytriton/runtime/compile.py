@@ -69,6 +69,17 @@ class Compilation:
                     self._made[stage] = STAGES[stage].make(self)
         return self._made[stage]
 
+    def variant(self, options: CompileOptions) -> Compilation:
+        """The same kernel with other options for GPU code, which shares what has been made and does
+        not depend on them."""
+        other = Compilation(self.fn, self.arguments, options, self.name)
+        if "traced" in vars(self):
+            vars(other)["traced"] = self.traced
+        if options.checks == self.options.checks:
+            other._made = {k: v for k, v in self._made.items() if k not in GPU_STAGES}
+            other._executables = {k: v for k, v in self._executables.items() if k[0] == "cpu"}
+        return other
+
     def made(self) -> tuple[str, ...]:
         """The stages made so far."""
         return tuple(self._made)
@@ -287,6 +298,8 @@ STAGES: dict[str, Stage] = {
     )
 }
 """Every stage by name, in the order of the pipeline."""
+GPU_STAGES = ("cuda", "ptx", "cubin", "sass")
+"""Those that depend on options that only GPU code knows."""
 
 
 def _optimised(traced: Function) -> Function:

@@ -72,8 +72,8 @@ HOOKS = Hooks()
 class LaunchMetadata:
     """What the launch hooks are given. `get()` is a dict with `name`, `function` (the compiled
     kernel), `stream`, and what the kernel's own `launch_metadata(grid, metadata, args)` returns;
-    that is called when `get` is called first. `kernel`, `grid`, `arguments` (all, by name) and
-    `options` are those of the launch."""
+    that is called when `get` is called first. `compiled`, `kernel`, `grid`, `arguments` (all,
+    by name) and `options` are those of the launch."""
 
     def __init__(
         self,
@@ -83,13 +83,13 @@ class LaunchMetadata:
         arguments: Mapping[str, Any],
         options: Mapping[str, Any],
     ) -> None:
-        self._compiled = compiled
+        self.compiled = compiled
         self.kernel, self.grid, self.arguments, self.options = kernel, grid, arguments, options
         self._found: dict[str, Any] | None = None
 
     def get(self) -> dict[str, Any]:
         if self._found is None:
-            compiled = self._compiled
+            compiled = self.compiled
             self._found = {"name": compiled.name, "function": compiled, "stream": 0}
             own = self.kernel.launch_metadata
             if own is not None:

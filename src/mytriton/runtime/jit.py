@@ -273,8 +273,8 @@ class JITFunction(KernelInterface):
         programs run on copies of the arrays, to record what each reads and writes; nothing is
         launched. gpu: the GPU that code is made for (`explorer/gpus.py`).
 
-        Raises CompileError for faults of the kernel or of the arguments, KernelError for what goes
-        wrong while it runs.
+        Raises CompileError for faults of the kernel or of the arguments. What goes wrong while it
+        runs is on the page.
         """
         from ..explorer.calls import explain_call
 

@@ -147,7 +147,7 @@ function programChoice(state) {
 function makeAccesses() {
   const view = element("div", { className: "scroll" });
   if (!model.run) {
-    view.append(element("p", { className: "empty" }, "No launch was recorded. Explain one: ", element("code", { textContent: "mytriton explain file.py::kernel --run 'main()'" }), ", or ", element("code", { textContent: "kernel.explain(x, out, n, grid=(4,))" }), "."));
+    view.append(element("p", { className: "empty" }, `No launch was recorded: ${model.not_recorded}. To explain a launch: `, element("code", { textContent: "mytriton explain file.py::kernel --run 'main()'" }), ", or ", element("code", { textContent: "kernel.explain(x, out, n, grid=(4,))" }), "."));
     return view;
   }
   const state = { program: 0, wanted: new Set(model.run.accesses.keys()), draws: [], counts: [] };

@@ -1,0 +1,1 @@
+"""The explorer's pages for every kernel of the gallery, and the pictures of the documentation."""
