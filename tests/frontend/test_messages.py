@@ -14,7 +14,6 @@ import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -267,12 +266,12 @@ def kernel(x, n, BLOCK: tl.constexpr):
 
 
 def message_of(launch: Callable[[], Any]) -> str:
-    """The message of a launch that is refused, in whose traceback there is one internal frame."""
+    """The message of a launch that is refused, in whose traceback one frame is not the user's."""
     with pytest.raises(CompileError) as raised:
         launch()
     frames = [frame.filename for frame in traceback.extract_tb(raised.value.__traceback__)]
-    internal = [file for file in frames if "/mytriton/" in file]
-    assert [Path(file).name for file in internal] == ["jit.py"]
+    assert not any("/mytriton/" in file for file in frames)
+    assert len([file for file in frames if file.startswith("<launch of ")]) == 1
     return raised.value.message
 
 

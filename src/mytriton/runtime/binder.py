@@ -5,8 +5,11 @@ and error messages are the interpreter's. Every launch begins with `entry`, whic
 to the quick launch that the kernel did last (`quick.py`); only what that will not have goes on:
 
     def entry(grid, /, x=missing, n=missing, BLOCK=64, *rest, **options):
-        done = kernel.quick(grid, options, x, n, BLOCK) if not rest else MISS
-        return kernel.launch(grid, (x, n, BLOCK), rest, options) if done is MISS else done
+        try:
+            done = kernel.quick(grid, options, x, n, BLOCK) if not rest else MISS
+            return kernel.launch(grid, (x, n, BLOCK), rest, options) if done is MISS else done
+        except KernelFault as error:
+            raise at_kernel(error) from error.__cause__
 
 There `bind` returns the values in the order of the parameters, and the quick key of each:
 
@@ -24,9 +27,11 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..errors import KernelFault
 from .arguments import QUICK_KEYS
 from .parameters import Parameter
 from .quick import MISS
+from .tracebacks import at_kernel
 
 if TYPE_CHECKING:
     from .jit import JITFunction
@@ -73,8 +78,9 @@ def _undefaulted(form: inspect.Signature) -> list[inspect.Parameter]:
 # -- the start of every launch
 
 
-def entry(fn: Callable[..., Any], kernel: JITFunction) -> Callable[..., Any]:
-    """The function that `kernel[grid]` calls: `entry(grid, *args, **kwargs)`.
+def entry(fn: Callable[..., Any], kernel: JITFunction) -> Callable[..., Any] | None:
+    """The function that `kernel[grid]` calls: `entry(grid, *args, **kwargs)`; None for a function
+    that takes any number of arguments.
 
     It accepts any arguments but two for one parameter, so it is `kernel.launch` that says what is
     missing or unknown.
@@ -82,9 +88,10 @@ def entry(fn: Callable[..., Any], kernel: JITFunction) -> Callable[..., Any]:
     form = inspect.signature(fn)
     own = list(form.parameters.values())
     if any(one.kind in (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD) for one in own):
-        return lambda grid, /, *args, **kwargs: kernel.start(args, kwargs, grid, False)
-    names = _apart(("grid", "rest", "options", "kernel", "MISS"), form.parameters)
-    grid, rest, options, kernel_name, miss = names
+        return None
+    names = _apart(("grid", "rest", "options", "kernel", "MISS", "done"), form.parameters)
+    grid, rest, options, kernel_name, miss, done = names
+    fault, error, shown = _apart(("KernelFault", "error", "at_kernel"), form.parameters)
     positional = [one.replace(annotation=Kind.empty, default=None) for one in own]
     keywords = [one for one in positional if one.kind is Kind.KEYWORD_ONLY]
     positional = positional[: len(own) - len(keywords)]
@@ -99,12 +106,16 @@ def entry(fn: Callable[..., Any], kernel: JITFunction) -> Callable[..., Any]:
     )
     values = "".join(f"{one.name}, " for one in own)
     text = f"""def entry{signature}:
-    done = {kernel_name}.quick({grid}, {options}, {values}) if not {rest} else {miss}
-    if done is {miss}:
-        return {kernel_name}.launch({grid}, ({values}), {rest}, {options})
-    return done
+    try:
+        {done} = {kernel_name}.quick({grid}, {options}, {values}) if not {rest} else {miss}
+        if {done} is {miss}:
+            return {kernel_name}.launch({grid}, ({values}), {rest}, {options})
+        return {done}
+    except {fault} as {error}:
+        raise {shown}({error}) from {error}.__cause__
 """
     space: dict[str, Any] = {kernel_name: kernel, miss: MISS, "__name__": __name__}
+    space |= {fault: KernelFault, shown: at_kernel}
     exec(compile(text, f"<launch of {fn.__name__}>", "exec"), space)
     made: Any = space["entry"]
     defaults = {

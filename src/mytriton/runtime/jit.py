@@ -37,7 +37,7 @@ from .plan import Plan
 from .quick import MISS, Like, never
 from .recompiles import tell_why
 from .target import chosen_target, target_of
-from .tracebacks import raise_at_kernel
+from .tracebacks import at_kernel
 
 if TYPE_CHECKING:
     from .compile import Compilation
@@ -196,7 +196,8 @@ class JITFunction(KernelInterface):
         return self.run(*given, *args[len(given) :], grid=grid, warmup=True, **named)
 
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
-        if self.pre_run_hooks or getattr(self.run, "__func__", None) is not RUN:
+        overridden = getattr(self.run, "__func__", None) is not RUN
+        if self._entry is None or self.pre_run_hooks or overridden:
             return partial(self.run, grid=grid)
         return partial(self._entry, grid)
 
@@ -207,10 +208,12 @@ class JITFunction(KernelInterface):
         Raises CompileError and its kinds for faults of the kernel or of the arguments, KernelError
         for what goes wrong while it runs.
         """
-        if warmup or self.pre_run_hooks:
-            return self.start(args, kwargs, grid, warmup)
         try:
+            if warmup or self.pre_run_hooks or self._entry is None:
+                return self.start(args, kwargs, grid, warmup)
             return self._entry(grid, *args, **kwargs)
+        except KernelFault as error:
+            raise at_kernel(error) from error.__cause__
         except TypeError as error:
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                 raise
@@ -231,16 +234,13 @@ class JITFunction(KernelInterface):
         options: Mapping[str, Any] = {}
         if not self._options.isdisjoint(kwargs):
             options = {key: kwargs.pop(key) for key in tuple(kwargs) if key in self._options}
-        try:
-            values, parts = self._bound(args, kwargs)
-            for hook in self.pre_run_hooks:
-                hook(*args, **kwargs)
-            plan = self._plan(values, parts, options, warmup)
-            if plan is None:
-                return None
-            return plan.warm_up() if warmup else self._launch(plan, values, grid, options)
-        except KernelFault as error:
-            raise_at_kernel(error)
+        values, parts = self._bound(args, kwargs)
+        for hook in self.pre_run_hooks:
+            hook(*args, **kwargs)
+        plan = self._plan(values, parts, options, warmup)
+        if plan is None:
+            return None
+        return plan.warm_up() if warmup else self._launch(plan, values, grid, options)
 
     def _launch(
         self, plan: Plan, values: tuple[Any, ...], grid: Any, options: Mapping[str, Any]

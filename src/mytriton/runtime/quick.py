@@ -36,7 +36,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from ..errors import KernelFault
 from ..ir.nodes import Param
 from ..ir.types import F32, PointerType, ScalarType
 from ..strict import is_strict
@@ -49,7 +48,6 @@ from .hooks import HOOKS
 from .launch import Meta, grid_of
 from .parameters import Parameter
 from .target import Process, chosen_target, open_blocks
-from .tracebacks import raise_at_kernel
 
 if TYPE_CHECKING:
     from .jit import JITFunction
@@ -168,9 +166,7 @@ def _space(kernel: JITFunction, plan: Plan, like: Like) -> dict[str, Any]:
         "__name__": __name__,
         "MISS": MISS,
         "Meta": Meta,
-        "KernelFault": KernelFault,
         "CompiledKernel": CompiledKernel,
-        "raise_at_kernel": raise_at_kernel,
         "address": ctypes.c_void_p.from_address,
         "c_float": ctypes.c_float,
         "grid_of": grid_of,
@@ -291,24 +287,21 @@ def _text(count: int, conditions: Sequence[str], read: _Reading) -> str:
         *([f"if {' or '.join(amiss)}: return long(extents, ({values}))"] if amiss else ()),
         *(p.text(p.reader.span) for _, p in spans),
     ]
-    lines = "\n            ".join(reads or ["pass"])
+    lines = "\n        ".join(reads or ["pass"])
     every = "\n        and ".join(conditions)
     return f"""def launch(grid, options, {values}):
     if not (
         {every}
     ):
         return MISS
+    if grid.__class__ is not tuple and callable(grid):
+        grid = grid(Meta(zip(names, ({values}))))
+    extents = nx, ny, nz = grid_of(grid)
     try:
-        if grid.__class__ is not tuple and callable(grid):
-            grid = grid(Meta(zip(names, ({values}))))
-        extents = nx, ny, nz = grid_of(grid)
-        try:
-            {lines}
-        except RuntimeError:
-            return long(extents, ({values}))
-        if nx and ny and nz:
-            launchers[{" or ".join(overlaps) or "False"}](nx, ny, nz, {", ".join(read.given)})
-    except KernelFault as error:
-        raise_at_kernel(error)
+        {lines}
+    except RuntimeError:
+        return long(extents, ({values}))
+    if nx and ny and nz:
+        launchers[{" or ".join(overlaps) or "False"}](nx, ny, nz, {", ".join(read.given)})
     return CompiledKernel(compilation, target, extents)
 """

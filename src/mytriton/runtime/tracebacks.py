@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from types import FrameType, TracebackType
-from typing import NoReturn
 
 from ..errors import KernelFault, is_user_code
 
@@ -27,12 +26,12 @@ def kernel_frames(trace: TracebackType | None) -> TracebackType | None:
     return kept
 
 
-def raise_at_kernel(error: KernelFault) -> NoReturn:
-    """Raises a fault, with its cause, so that both show the user's lines."""
+def at_kernel(error: KernelFault) -> KernelFault:
+    """The fault, to be raised: its traceback and that of its cause show the user's lines."""
     cause = error.__cause__
     if cause is not None:
         cause.__traceback__ = kernel_frames(cause.__traceback__)
-    raise error.with_traceback(kernel_frames(error.__traceback__)) from cause
+    return error.with_traceback(kernel_frames(error.__traceback__))
 
 
 def _is_users(frame: FrameType) -> bool:
