@@ -48,7 +48,8 @@ def guarded(values: Array, at_end: bool) -> Array:
 INDICES = (
     "r * {sr} + c * {sc}", "c * {sc} + r * {sr}", "c * {k}", "r * {k} + c", "(c * {k}) // 2", "c",
     "(r * 5 + c * 3) % 17", "{k} - c", "r - c", "c * n - r", "(c + {k}).to(tl.int64) * 2 + r * n",
-    "(m - c) * {sc}", "(r * 3 + c).to(tl.int16)",
+    "(m - c) * {sc}", "(r * 3 + c).to(tl.int16)", "r + c * {k}", "r * n + c * m", "r * m + c",
+    "c * m + r", "c * n + r * {k}",
 )  # fmt: skip
 MASKS = (
     "c < n", "r < m", "(r < m) & (c < n)", "r * {k} + c < n", "(c >= m) & (c < n)",
@@ -76,7 +77,7 @@ def program(seed: int) -> tuple[str, dict[str, Any]]:
     names["k"] = random.choice([1, 3, 8, 32])
     index = random.choice(INDICES).format(**names)
     mask = random.choice(MASKS).format(**names)
-    form = random.randrange(4)
+    form = random.randrange(5)
     if len(shape) == 1:
         axes = f"    c = tl.arange(0, {shape[0]})\n    r = c // 8\n"
         place, count = "tl.arange(0, SIZE)", shape[0]
@@ -84,12 +85,14 @@ def program(seed: int) -> tuple[str, dict[str, Any]]:
         axes = f"    r = tl.arange(0, {shape[0]})[:, None]\n"
         axes += f"    c = tl.arange(0, {shape[1]})[None, :]\n"
         place, count = "r * WIDTH + c", shape[0] * shape[1]
+        if form == 4:  # columns one after the other
+            place = f"c * {shape[0]} + r"
     place = place.replace("SIZE", str(count)).replace("WIDTH", str(shape[-1]))
     block = f"tl.broadcast_to({mask}, ({', '.join(map(str, shape))},))"
     lines = [axes, f"    at, on = ({index}), {block}\n"]
     if form == 0:
         lines.append(f"    tl.store(out + {place}, tl.load(x + at, on, other=3))\n")
-    elif form == 1:
+    elif form in (1, 4):
         lines.append(f"    tl.store(out + {place}, tl.load(x + at, on), on)\n")
     elif form == 2:
         lines.append("    tl.store(x + at, tl.load(x + at, on) + 1, on)\n")
@@ -157,7 +160,8 @@ def launch(
     else:
         want = np.where(on, read, 3 if info["form"] == 0 else 7).astype(dtype)
     what = f"n={n} m={m} {dtype} at_end={at_end}\n{text}"
-    np.testing.assert_array_equal(out.reshape(at.shape), want, what)
+    order = "F" if info["form"] == 4 else "C"
+    np.testing.assert_array_equal(out.reshape(at.shape, order=order), want, what)
     np.testing.assert_array_equal(memory, changed, what)
 
 

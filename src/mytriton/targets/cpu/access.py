@@ -8,12 +8,18 @@ masked-off lanes to a dummy address, which needs no branches.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
 from ...ir.types import Element
 from . import affine
 from .casts import decode, encode
 from .code import Reg, const
 from .nest import Form, Home, Nest, Pointer, Run
 from .types import SIZES, arena, full, memory, suffix
+
+Result = TypeVar("Result")
 
 
 def offset_in(nest: Nest, home: Home, index: tuple[Form, ...]) -> Form:
@@ -97,6 +103,8 @@ def classify(nest: Nest, pointer: Pointer) -> str:
         return "one"
     if offset.step.constant is not None:
         return "contiguous" if offset.step.constant == 1 else "many"
+    if pointer.strided:
+        return "many"
     return "contiguous" if affine.assume(nest, _is_one(nest, offset.step)) else "many"
 
 
@@ -113,6 +121,9 @@ def _is_one(nest: Nest, step: Reg) -> Reg:
 def class_of(nest: Nest, pointer: Pointer) -> str:
     """The class of an access in words, as `Access.kind` has it."""
     kind, offset = classify(nest, pointer), pointer.offset
+    if pointer.under is not None:
+        otherwise = class_of(nest, replace(pointer, under=None))
+        return f"contiguous if {pointer.under[0].text}, else {otherwise}"
     if kind == "one":
         return "one address"
     known = isinstance(offset, Run) and not pointer.base.lanes
@@ -134,11 +145,70 @@ def read(
     anything.
     """
     kind = classify(nest, pointer)
+    if pointer.under is not None:
+        return _read_either(nest, pointer, type_, mask, passthru)
     if kind == "one" and (mask is None or not mask.lanes):
         return _read_one(nest, pointer, type_, mask, passthru)
     if kind == "contiguous":
         return _read_run(nest, pointer, type_, both(nest, mask, nest.version.tail_mask), passthru)
     return _gather(nest, pointer, type_, both(nest, mask, nest.version.tail_mask), passthru)
+
+
+def _read_either(
+    nest: Nest, pointer: Pointer, type_: str, mask: Reg | None, passthru: Reg | None
+) -> Reg:
+    """A vector load where the condition holds, else a gather."""
+    assert pointer.under is not None
+    condition, run = pointer.under
+    forms = [form for form in (pointer, run, mask, passthru) if form is not None]
+    level = max(nest.lane_level, *map(nest.level_of, forms))
+    before, nest.memory_level = nest.memory_level, level
+    ways = _branch(
+        nest,
+        level,
+        condition,
+        lambda: nest.wide(read(nest, run, type_, mask, passthru)),
+        lambda: nest.wide(read(nest, replace(pointer, under=None), type_, mask, passthru)),
+    )
+    nest.memory_level = before
+    joined = ", ".join(f"[ {value.text}, %{label} ]" for value, label in ways)
+    return nest.put(level, "load", f"phi {ways[0][0].full} {joined}", type_, nest.lanes)
+
+
+def _write_either(nest: Nest, pointer: Pointer, type_: str, value: Reg, mask: Reg | None) -> None:
+    """A vector store where the condition holds, else a scatter."""
+    assert pointer.under is not None
+    condition, run = pointer.under
+    _branch(
+        nest,
+        len(nest.codes) - 1,
+        condition,
+        lambda: write(nest, run, type_, value, mask),
+        lambda: write(nest, replace(pointer, under=None), type_, value, mask),
+    )
+
+
+def _branch(
+    nest: Nest,
+    level: int,
+    condition: Reg,
+    holds: Callable[[], Result],
+    fails: Callable[[], Result],
+) -> list[tuple[Result, str]]:
+    """Two ways through the code of a level, the first where the condition holds; what each gives,
+    and the basic block that it ends in. What one way computes is not known after it.
+    """
+    code, fresh, found = nest.codes[level], nest.writer.names.fresh, list[tuple[Result, str]]()
+    first, second, end = fresh("run"), fresh("apart"), fresh("joined")
+    code.add(f"br i1 {condition.text}, label %{first}, label %{second}")
+    for label, way in ((first, holds), (second, fails)):
+        code.start(label)
+        inner, nest.inner = nest.inner, dict(nest.inner)
+        found.append((way(), code.label))
+        nest.inner = inner
+        code.add(f"br label %{end}")
+    code.start(end)
+    return found
 
 
 def _scalar_offset(pointer: Pointer) -> Reg | None:
@@ -176,7 +246,7 @@ def _read_run(
     if mask is not None and not nest.writer.host.can_mask(align):
         return _gather(nest, pointer, type_, mask, passthru)
     address = first_of(nest, pointer.base, pointer.offset, type_)
-    level = nest.lane_level
+    level = max(nest.lane_level, nest.memory_level)
     if mask is None:
         text = f"{nest.loads} {whole}, {address.typed}, align {align}"
         return nest.put(max(level, address.level), "load", text, type_, nest.lanes)
@@ -208,7 +278,7 @@ def _gather(
         [addresses.full, "i32", use.full, whole],
     )
     text = f"call {whole} @{name}({addresses.typed}, i32 {align}, {use.typed}, {other.typed})"
-    level = max(nest.lane_level, addresses.level, use.level, other.level)
+    level = max(nest.lane_level, nest.memory_level, addresses.level, use.level, other.level)
     value = nest.put(level, "gather", text, type_, nest.lanes)
     if mask is not None and not direct:
         return nest.select("read", lane_mask, value, other)
@@ -217,6 +287,8 @@ def _gather(
 
 def write(nest: Nest, pointer: Pointer, type_: str, value: Reg, mask: Reg | None) -> None:
     """Stores a vector of lanes at the innermost level of the nest."""
+    if pointer.under is not None:
+        return _write_either(nest, pointer, type_, value, mask)
     kind, level = classify(nest, pointer), len(nest.codes) - 1
     mask, value = both(nest, mask, nest.version.tail_mask), nest.wide(value)
     align = SIZES[type_]

@@ -7,11 +7,11 @@ from typing import Any
 from ...ir.nodes import Value
 from ...ir.types import element_of
 from .access import class_of, classify, load
-from .code import Reg
+from .addresses import address_of
 from .lowering import Index, Wants
 from .masks import mask_at
-from .nest import Access, Form, Nest, Pointer
-from .pointwise import evaluate, fit, unit_of
+from .nest import Access, Form, Nest
+from .pointwise import evaluate, fit
 
 
 def load_map(nest: Nest, value: Value, index: Index) -> Wants:
@@ -26,8 +26,7 @@ def load_value(nest: Nest, value: Value, index: Index, forms: list[Any]) -> Form
     be true there.
     """
     pointer, mask, other = forms[0], value.op.operands[1], value.op.operands[2]
-    if isinstance(pointer, Reg):
-        pointer = Pointer(pointer, None, unit_of(value.op.operands[0]))
+    pointer = address_of(nest, value.op.operands[0], index, pointer)
     varies = classify(nest, pointer) != "one"
     known = len(nest.version.bounds)
     found, rest = mask_at(nest, mask, index, varies), None

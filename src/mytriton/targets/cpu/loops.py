@@ -10,12 +10,13 @@ which lanes, under which checks. Only then is it printed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...ir.nodes import Param, Value
 from ...ir.types import element_of
 from .code import Code, Reg, const
+from .lane_axis import StridedAccess, lane_axis
 from .nest import ZERO, Form, Home, LoopVersion, Nest, Run, Writer
 from .roots import finish_sums, make_roots
 from .schedule.plan import LoopNest, Root
@@ -38,11 +39,11 @@ class Shape:
     """The width of the others: one register."""
 
 
-def shape_nest(group: LoopNest, vector_bytes: int) -> Shape:
-    """Chooses the lane axis (the last that is long) and the width."""
+def shape_nest(group: LoopNest, vector_bytes: int, accesses: Sequence[StridedAccess] = ()) -> Shape:
+    """Chooses the lane axis, by the strides of the accesses where they are known, and the width."""
     extents = group.shape
     long = [axis for axis, extent in enumerate(extents) if extent > 1]
-    lane = long[-1] if long else len(extents) - 1
+    lane = lane_axis(group, accesses, vector_bytes // element_bytes(group))
     inner = group.axis if group.axis != lane else None
     outer = tuple(axis for axis in long if axis not in (lane, inner))
     lanes, base = (1, 1) if group.single else widths(group, extents[lane], vector_bytes)
@@ -53,11 +54,7 @@ def widths(group: LoopNest, extent: int, vector_bytes: int) -> tuple[int, int]:
     """Lanes of the full version (several registers of the widest element where the body is short,
     so that additions overlap) and of the others (one register); powers of two.
     """
-    values = [v for root in group.roots for v in root.values if v is not None]
-    values += [v for v in group.values if v.op.name == "load"]
-    elements = [element_of(v.ty) for v in values if element_of(v.ty).kind != "p"]
-    size = max((SIZES[register(element)] for element in elements), default=4)
-    base = vector_bytes // size
+    base = vector_bytes // element_bytes(group)
     while base >= 2 * extent:
         base //= 2
     reduces = any(root.kind == "reduce" for root in group.roots)
@@ -65,6 +62,22 @@ def widths(group: LoopNest, extent: int, vector_bytes: int) -> tuple[int, int]:
     while wanted > 1 and base * wanted > extent:
         wanted //= 2
     return base * wanted, base
+
+
+def element_bytes(group: LoopNest) -> int:
+    """The size of the widest element that a nest loads or writes."""
+    values = [v for root in group.roots for v in root.values if v is not None]
+    values += [v for v in group.values if v.op.name == "load"]
+    elements = [element_of(v.ty) for v in values if element_of(v.ty).kind != "p"]
+    return max((SIZES[register(element)] for element in elements), default=4)
+
+
+def several_runs(segments: Sequence[Segment]) -> bool:
+    """Whether several accesses of memory are taken to be contiguous."""
+    accesses = segments[0].body.version.accesses
+    memory = [access.place for access in accesses if access.verb in ("load", "store")]
+    runs = [a.place for a in accesses if a.place in memory and a.kind == "contiguous"]
+    return len(runs) > 1
 
 
 class NestEmitter:
@@ -77,14 +90,20 @@ class NestEmitter:
         loops: LoopNest,
         places: Mapping[Value | Param, Home],
         targets: Mapping[Root, Home] | None = None,
+        accesses: Sequence[StridedAccess] = (),
     ) -> None:
         self.writer = writer
         self.roots = loops.roots
-        self.shape = shape_nest(loops, writer.host.vector_bytes)
+        self.accesses = tuple(accesses)
+        self.shape = shape_nest(loops, writer.host.vector_bytes, accesses)
         self.nest = Nest(writer, [code], self.shape.base, loops.shape[self.shape.lane])
         self.parts: list[Form] = [ZERO] * len(loops.shape)
         self.nest.places = places
         self.nest.targets = targets or {}
+        lane = self.shape.lane
+        self.nest.strided = frozenset(
+            access.place for access in accesses if not access.may_be_contiguous(lane)
+        )
         self.headers: list[tuple[str, str, int]] = []
 
     def emit(self) -> None:
@@ -137,12 +156,14 @@ class NestEmitter:
             fast.append(Segment("tail", tail, end, self.tail_end(bool(fast))))
         generic = None
         if checks:
-            body = self.body(LoopVersion(), shape.base, extent <= shape.base)
+            version = LoopVersion(by_access=len(checks) > 1 and several_runs(fast))
+            body = self.body(version, shape.base, extent <= shape.base)
             generic = Segment("generic", body, ZERO, const("i64", extent))
         self.nest.lanes = shape.base
         return NestLoops(
-            shape.extents, shape.lane, shape.inner, tuple(checks), tuple(fast), generic
-        )
+            shape.extents, shape.lane, shape.inner, tuple(checks), tuple(fast), generic,
+            self.accesses,
+        )  # fmt: skip
 
     def body(self, version: LoopVersion, lanes: int, once: bool) -> Body:
         """The body of the lane loop in one version; `once`: it runs at most once, from lane 0."""

@@ -48,11 +48,7 @@ def _assumed(nest: Nest, mask: Operand, index: Index) -> Reg | None:
 
 
 def _split(nest: Nest, mask: Operand, index: Index) -> Reg | None:
-    if isinstance(mask, Value) and mask not in nest.writer.homes:
-        part = nest.writer.lowerings.get(mask.op).mask_part
-        if part is not None and shape_of(mask.ty):
-            return part(nest, mask, index)
-    form = _plain(nest, mask, index)
+    form = _part(nest, mask, index)
     if form is None:
         return None
     if not form.lanes and form.level < nest.lane_level:
@@ -61,6 +57,15 @@ def _split(nest: Nest, mask: Operand, index: Index) -> Reg | None:
         nest.version.bounds.append(Bound(mask, limit, limit))
         return None
     return form
+
+
+def _part(nest: Nest, mask: Operand, index: Index) -> Reg | None:
+    """What is left to test of a mask after its op has given bounds."""
+    if isinstance(mask, Value) and mask not in nest.writer.homes:
+        part = nest.writer.lowerings.get(mask.op).mask_part
+        if part is not None and shape_of(mask.ty):
+            return part(nest, mask, index)
+    return _plain(nest, mask, index)
 
 
 def through(nest: Nest, mask: Value, index: Index) -> Reg | None:

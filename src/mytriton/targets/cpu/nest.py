@@ -11,7 +11,7 @@ contiguous access is seen as what it is; `wide` makes a vector when somebody nee
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...ir.nodes import Op, Operand, Param, Value
@@ -47,6 +47,12 @@ class Pointer:
     base: Reg
     offset: Reg | Run | None
     unit: str
+    strided: bool = False
+    """Whether a step that only the run will tell is not taken to be 1."""
+    under: tuple[Reg, Pointer] | None = None
+    """A condition, known before the lane loop, and the same addresses in the contiguous form that
+    they have where it holds.
+    """
 
 
 Form = Reg | Run | Pointer
@@ -163,6 +169,8 @@ class LoopVersion:
     """What is left to test of each mask at an index, and the bounds that stand for the rest."""
     tail_mask: Reg | None = None
     assumes: bool = False
+    by_access: bool = False
+    """Whether each access asks again whether its addresses are contiguous."""
 
 
 class Nest:
@@ -186,12 +194,23 @@ class Nest:
         """The instruction of plain loads: "load", or "load volatile" while a volatile one is
         made.
         """
+        self.memory_level = 0
+        """The level of the code that loads stand in, at least: that of a branch around them."""
         self.places: Mapping[Value | Param, Home] = {}
         """Where the nest puts the blocks it makes."""
         self.targets: Mapping[Root, Home] = {}
         """The buffer that each materialising root writes."""
+        self.strided: frozenset[Operand] = frozenset()
+        """Pointers whose addresses are not taken to be contiguous where only the run will tell."""
         self.store_bounds: dict[Root, tuple[Bound, ...]] = {}
         """What each store relies on in the main version instead of its mask."""
+
+    def pointer(self, place: Operand, form: Form, unit: str) -> Pointer:
+        """The form of an access's pointer operand as addresses."""
+        if not isinstance(form, Pointer):
+            assert isinstance(form, Reg)
+            form = Pointer(form, None, unit)
+        return replace(form, strided=True) if place in self.strided else form
 
     def note(self, access: Access) -> None:
         """Records how an access is made."""
@@ -308,11 +327,7 @@ class Nest:
             return self.addresses(form)
         start = add(self, form.base, mul(self, self.lane_as(form.type), form.step))
         assert isinstance(start, Reg)
-        iota = self.iota(form.type)
-        steps = iota
-        if form.step.constant != 1:
-            steps = self.inst("steps", "mul", [iota, self.wide(form.step)])
-        return self.inst("run", "add", [self.wide(start), steps])
+        return self.inst("run", "add", [self.wide(start), self._steps(form)])
 
     def lane_as(self, type_: str) -> Reg:
         """The lane loop's index as an int of another width."""
@@ -335,13 +350,38 @@ class Nest:
 
     def addresses(self, form: Pointer) -> Reg:
         """A vector of addresses."""
-        base = self.wide(form.base)
         if form.offset is None:
-            return base
-        offset = self.wide(form.offset)
-        level = max(base.level, offset.level)
-        text = f"getelementptr {form.unit}, {base.typed}, {offset.typed}"
-        return self.put(level, "at", text, "ptr", self.lanes)
+            return self.wide(form.base)
+        if not form.base.lanes and isinstance(form.offset, Run):
+            return self._stepped(form.base, form.offset, form.unit)
+        return self._at(form.unit, self.wide(form.base), self.wide(form.offset))
+
+    def _at(self, unit: str, base: Reg, offset: Reg) -> Reg:
+        text = f"getelementptr {unit}, {base.typed}, {offset.typed}"
+        return self.put(max(base.level, offset.level), "at", text, "ptr", offset.lanes)
+
+    def _stepped(self, base: Reg, run: Run, unit: str) -> Reg:
+        """The addresses of a run: that of the first lane, plus steps that do not change along the
+        lane loop.
+        """
+        from .affine import add, mul  # the arithmetic is built on this class
+
+        start = add(self, run.base, mul(self, self.lane, run.step))
+        assert isinstance(start, Reg)
+        return self._at(unit, self._at(unit, base, start), self._steps(run))
+
+    def _steps(self, run: Run) -> Reg:
+        """0, step, 2 * step, … as a vector."""
+        iota = self.iota(run.type)
+        if run.step.constant == 1:
+            return iota
+        key = ("steps", run.step, self.lanes)
+        found = self.find(key)
+        if found is None:
+            found = self.inst("steps", "mul", [iota, self.wide(run.step)])
+            self.remember(key, found)
+        assert isinstance(found, Reg)
+        return found
 
     def extract(self, vector: Reg, lane: int) -> Reg:
         """One lane of a vector as a scalar."""

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from ...ir.nodes import Function, Op, Operand, Param, Region, Value
 from ...ir.types import Element, element_of, shape_of
 from ...passes.provenance import makes_unknown_addresses
+from ...passes.strides import StrideAnalysis, strides_of
 from . import access
 from .arena import Arena
 from .code import Code, Reg
+from .lane_axis import StridedAccess, strided_accesses
 from .loops import NestEmitter
 from .masks import mask_at
 from .nest import Home, Nest, Pointer, Writer
@@ -146,11 +149,23 @@ class FunctionEmitter:
             places = {value: self.place_of(value) for value in made}
             loops = replace(nest, roots=roots)
             mark = len(code.lines)
-            NestEmitter(self.writer, code, loops, places, targets).emit()
+            accesses = self.strided(loops)
+            NestEmitter(self.writer, code, loops, places, targets, accesses).emit()
             if roots[0].made_by is not None:  # what is left: the loops themselves
                 code.claim(roots[0].made_by, mark)
         for value in made:
             self.publish(value)
+
+    @cached_property
+    def strides(self) -> StrideAnalysis:
+        """The strides of the function's values."""
+        return strides_of(self.function)
+
+    def strided(self, nest: LoopNest) -> tuple[StridedAccess, ...]:
+        """The accesses of a nest that has several axes to choose from."""
+        if nest.single or sum(extent > 1 for extent in nest.shape) < 2:
+            return ()
+        return strided_accesses(nest, self.writer.lowerings, self.strides)
 
     def is_there(self, root: Root, target: Home | None) -> bool:
         """Whether a root would copy a block onto itself."""

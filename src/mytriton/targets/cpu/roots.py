@@ -13,12 +13,13 @@ from typing import Any
 from ...ir.nodes import Value
 from ...ir.types import element_of, shape_of
 from . import access, affine
+from .addresses import address_of
 from .code import Reg, const
 from .lowering import Index, RootEmission
 from .masks import mask_at
-from .nest import Access, Nest, Pointer
+from .nest import Access, Nest
 from .operands import type_of
-from .pointwise import evaluate, fit, unit_of
+from .pointwise import evaluate, fit
 from .schedule.plan import Root
 from .sums import Sums, accumulate, across, finished
 
@@ -67,10 +68,7 @@ def _values(nest: Nest, root: Root, index: Index) -> list[Any]:
 
 def _store_values(nest: Nest, root: Root, index: Index) -> list[Any]:
     pointer, value, mask = root.values
-    place = evaluate(nest, pointer, fit(pointer, index))
-    if not isinstance(place, Pointer):
-        assert isinstance(place, Reg)
-        place = Pointer(place, None, unit_of(pointer))
+    place = address_of(nest, pointer, index)
     held = evaluate(nest, value, fit(value, index))
     known = len(nest.version.bounds)
     found = mask_at(nest, mask, index, True)

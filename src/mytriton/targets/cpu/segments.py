@@ -24,6 +24,7 @@ from dataclasses import dataclass
 
 from ...ir.nodes import Operand
 from .code import Code, Reg
+from .lane_axis import StridedAccess
 from .nest import Access, LoopVersion
 from .sums import Sums
 
@@ -78,6 +79,8 @@ class NestLoops:
     checks: tuple[Reg, ...]
     fast: tuple[Segment, ...]
     generic: Segment | None
+    accesses: tuple[StridedAccess, ...] = ()
+    """Of a nest of several long axes: the strides by which the lane axis was chosen."""
 
     def segments(self) -> tuple[Segment, ...]:
         """All of them, the generic one last."""
@@ -135,6 +138,8 @@ def loops_text(loops: NestLoops, operand: Callable[[Operand], str]) -> Iterator[
     extents = " x ".join(map(str, loops.extents))
     inner = "" if loops.inner is None else f", axis {loops.inner} inside"
     yield f"nest {extents}, lanes along axis {loops.lane}{inner}"
+    for strided in loops.accesses:
+        yield f"    {_strides_text(strided, operand)}"
     if loops.checks:
         yield f"    if {' and '.join(check.text for check in loops.checks)}"
     for segment in loops.fast:
@@ -142,6 +147,11 @@ def loops_text(loops: NestLoops, operand: Callable[[Operand], str]) -> Iterator[
     if loops.generic is not None:
         yield "    otherwise"
         yield from _segment_text(loops.generic, operand)
+
+
+def _strides_text(access: StridedAccess, operand: Callable[[Operand], str]) -> str:
+    steps = ", ".join("any" if s is None else s.text(operand) for s in access.strides)
+    return f"{access.verb} {operand(access.place)}: strides {steps}"
 
 
 def _segment_text(segment: Segment, operand: Callable[[Operand], str]) -> Iterator[str]:
