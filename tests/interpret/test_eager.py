@@ -93,7 +93,7 @@ print("after", x)
     ("commands", "status", "shown"),
     [
         ("p value.numpy().sum()\nc\nc\n", 0, ["10.0", "after [2. 3. 4. 5.]"]),
-        ("p value\nq\n", 1, ["vector<4 x f32> [1. 2. 3. 4.]"]),
+        ("p value\nq\ny\n", 1, ["vector<4 x f32> [1. 2. 3. 4.]"]),
     ],
 )
 def test_the_first_stop_has_values_and_quitting_quits(
