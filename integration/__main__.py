@@ -29,12 +29,14 @@ PACKAGES = {
     "liger": ("liger-kernel",),
     "fla": ("fla-core",),
     "gems": ("flag-gems",),
+    "conch": ("conch-triton-kernels",),
     "inductor": ("torch",),
 }
 ABOUT = {
     "liger": "Liger Kernel: each op forward and backward, against PyTorch in float32",
     "fla": "Flash Linear Attention: each op against its own naive reference",
     "gems": "FlagGems: its kernels in place of PyTorch's operators, on PyTorch's own sample inputs",
+    "conch": "Conch: kernels of inference and vision, each against its own reference or PyTorch",
     "inductor": "torch.compile with its Triton backend for the CPU, against eager",
 }
 Rows = list[dict[str, object]]
