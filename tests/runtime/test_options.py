@@ -20,7 +20,6 @@ PAGE = Path(__file__).parents[2] / "docs/reference/environment.md"
 HINTS: dict[str, list[Any]] = {
     "num_stages": [None, 0, 1, 5],
     "num_ctas": [1, 2],
-    "maxnreg": [None, 32],
     "launch_pdl": [True, False],
     "extern_libs": [None, {}, {"libdevice": "libdevice.10.bc"}],
     "device_type": [None, "cuda"],
@@ -33,6 +32,7 @@ ACT: dict[str, list[Any]] = {
     "debug": [True, False],
     "num_warps": [None, 1, 2, 4, 8, 16, 32],
     "enable_fp_fusion": [True, False],
+    "maxnreg": [None, 32],
     "launch_cooperative_grid": [True, False],
     "sanitize_overflow": [False, None],
     "instrumentation_mode": ["", None],

@@ -66,7 +66,8 @@ class Maker:
     @cached_property
     def compiled(self) -> Compiled:
         """What NVRTC makes of the CUDA text, with line information."""
-        return compile_nvrtc(self.cuda.text, self.compilation.options.arch, lineinfo=True)
+        arch, flags = self.compilation.options.arch, self.cuda.flags
+        return compile_nvrtc(self.cuda.text, arch, lineinfo=True, flags=flags)
 
     @cached_property
     def native(self) -> CpuKernel:

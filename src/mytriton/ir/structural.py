@@ -225,7 +225,7 @@ def _dot(sig: Signature) -> Types:
     same = sig.element(0) == sig.element(1)
     need(same, f"dot needs operands of one element type, got {left} and {right}")
     precision = sig["precision"]
-    legal = precision in PRECISIONS
+    legal = precision in (*PRECISIONS, "default")
     need(legal, f"input_precision must be one of {PRECISIONS}, got {precision!r}")
     kind = "f" if sig.element(0).kind == "f" else "i"
     legal = sig.element(2).kind == kind and shape_of(acc) == (*a[:-1], b[-1])
@@ -392,7 +392,11 @@ structural(
 )
 structural("histogram", "value mask", "Counts of 0 … bins-1.", _histogram, attrs={"bins": REQUIRED})
 structural(
-    "dot", "left right acc", "Matrix product plus accumulator.", _dot, attrs={"precision": "ieee"}
+    "dot",
+    "left right acc",
+    "Matrix product plus accumulator.",
+    _dot,
+    attrs={"precision": "default"},
 )
 structural(
     "assert",

@@ -56,8 +56,9 @@ def dot(
 
     Operands have one dtype (two fp8 or two 8-bit int types mix). Ints accumulate, and result, in
     i32 whatever out_dtype says; f64 in f64; other floats accumulate in f32, and the result has
-    acc's dtype, else out_dtype, else f32. Any M, N, K ≥ 1. input_precision of f32: "ieee"
-    (default), "tf32" (also allow_tf32=True), "tf32x3", "bf16x3", "bf16x6". Raises CompileTypeError
+    acc's dtype, else out_dtype, else f32. Any M, N, K ≥ 1. input_precision of f32: "ieee" (the
+    default but on a GPU), "tf32" (the default there; also allow_tf32=True), "tf32x3", "bf16x3",
+    "bf16x6"; MYTRITON_F32_DOT sets the default. Raises CompileTypeError
     for dtypes and CompileValueError for shapes that do not fit.
     """
     left, right = _operands(to_tensor(input), to_tensor(other))
@@ -107,13 +108,15 @@ def _product_shape(left: tensor, right: tensor) -> tuple[int, ...]:
 def _precision(asked: Any, allow_tf32: ConstBool | None, element: Element) -> str:
     if asked is not None and allow_tf32 is not None:
         raise CompileValueError("dot: give input_precision or allow_tf32, not both")
+    if element != F32 or (asked is None and allow_tf32 is None):
+        return "default"
     if asked is None:
         asked = "tf32" if allow_tf32 else "ieee"
     name = str(asked).lower()
     if name not in PRECISIONS:
         allowed = ", ".join(map(repr, PRECISIONS))
         raise CompileValueError(f"dot: input_precision must be one of {allowed}, got {asked!r}")
-    return name if element == F32 else "ieee"
+    return name
 
 
 def _accumulator(

@@ -222,13 +222,18 @@ def _cuda(compilation: Compilation) -> Any:
         compilation["ssa"],
         debug=asked.debug,
         num_warps=asked.num_warps,
+        num_stages=asked.num_stages,
+        maxnreg=asked.maxnreg,
+        fp_fusion=asked.fp_fusion,
+        f32_dot=asked.f32_dot,
     )
 
 
 def _nvrtc(compilation: Compilation) -> Any:
     from ..targets.cuda import compile_nvrtc
 
-    return compile_nvrtc(compilation["cuda"].text, compilation.options.arch)
+    source = compilation["cuda"]
+    return compile_nvrtc(source.text, compilation.options.arch, flags=source.flags)
 
 
 def _sass(code: bytes) -> str:

@@ -22,6 +22,7 @@ from .launch import execute, grid_of
 from .target import target_of
 
 if TYPE_CHECKING:
+    from ..targets.cuda.launch.machine_code import Resources
     from .compile import Compilation
 
 
@@ -96,7 +97,6 @@ class CompiledKernel:
 
     __slots__ = ("compilation", "grid", "target")
 
-    n_spills = 0
     n_max_threads = 1024
 
     def __init__(self, compilation: Compilation, target: str | None, grid: Grid | None) -> None:
@@ -105,11 +105,18 @@ class CompiledKernel:
     @property
     def n_regs(self) -> int:
         """The registers a thread takes, as NVRTC compiles for the options' architecture."""
-        if self.target not in (None, "cuda"):
-            return 0
+        return self._resources.registers if self.target in (None, "cuda") else 0
+
+    @property
+    def n_spills(self) -> int:
+        """The words of 4 bytes of local memory a thread takes, for registers that are spilled."""
+        return self._resources.local // 4 if self.target in (None, "cuda") else 0
+
+    @property
+    def _resources(self) -> Resources:
         from ..targets.cuda.launch.machine_code import resources
 
-        return resources(self.compilation["cubin"]).registers
+        return resources(self.compilation["cubin"])
 
     # -- the three results
 
@@ -200,8 +207,18 @@ class CompiledKernel:
     @property
     def metadata(self) -> KernelMetadata:
         options = self.compilation.options
-        warps = options.num_warps or 4
-        return KernelMetadata(self.name, self.hash, self.target, warps, 3, 1, options.debug)
+        warps, stages = options.num_warps or 4, options.num_stages
+        on_gpu = self.target in (None, "cuda", "cudasim")
+        return KernelMetadata(
+            self.name,
+            self.hash,
+            self.target,
+            warps,
+            3 if stages is None else stages,
+            1,
+            options.debug,
+            self.compilation["cuda"].shared_total if on_gpu else 0,
+        )
 
     # -- launching again
 

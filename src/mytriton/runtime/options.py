@@ -7,11 +7,13 @@ is a hint that changes no result, or is refused.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import CompileValueError
+from ..ir.structural import PRECISIONS
 from ..strict import is_strict
 from ..targets import CompileOptions
 from . import checks
@@ -66,8 +68,6 @@ def _clusters(value: Any, target: str | None) -> str | None:
 def _fusion(value: Any, target: str | None) -> str | None:
     if type(value) is not bool:
         return "must be True or False"
-    if target == "cuda" and not value:
-        return "NVRTC fuses a * b + c and has not been told otherwise; keep it True"
     return None
 
 
@@ -127,7 +127,11 @@ LAUNCH_OPTIONS: dict[str, LaunchOption] = {
             _one_of(None, *WARPS),
         ),
         LaunchOption(
-            "num_stages", "an int of 0 or more", "hint", "depth of software pipelines", _count(0)
+            "num_stages",
+            "an int of 0 or more",
+            "hint",
+            "cuda, cudasim: buffers of a software pipeline, 3 by default; below 2 none",
+            _count(0),
         ),
         LaunchOption(
             "num_ctas",
@@ -137,13 +141,17 @@ LAUNCH_OPTIONS: dict[str, LaunchOption] = {
             _clusters,
         ),
         LaunchOption(
-            "maxnreg", "an int from 1", "hint", "registers a thread may have at most", _count(1)
+            "maxnreg",
+            "an int from 1",
+            "acts",
+            "cuda: registers a thread may have at most; a hint elsewhere",
+            _count(1),
         ),
         LaunchOption(
             "enable_fp_fusion",
-            "bool; on CUDA True",
+            "bool",
             "acts",
-            "whether a * b + c may round once; the other targets never fuse",
+            "cuda: whether a * b + c may round once, True by default; the other targets never fuse",
             _fusion,
         ),
         LaunchOption(
@@ -224,7 +232,27 @@ def compile_options(
     kinds = checks.kinds(debugging) if target is not None else ()
     if target not in (None, "cuda", "cudasim"):
         return CompileOptions(debugging, kinds, strict=is_strict())
-    return CompileOptions(debugging, kinds, options.get("num_warps"), fixed, strict=is_strict())
+    return CompileOptions(
+        debugging,
+        kinds,
+        options.get("num_warps"),
+        fixed,
+        strict=is_strict(),
+        num_stages=options.get("num_stages"),
+        maxnreg=options.get("maxnreg"),
+        fp_fusion=options.get("enable_fp_fusion", True),
+        f32_dot=f32_dot(target),
+    )
+
+
+def f32_dot(target: str | None) -> str:
+    """The input precision of f32 products that say none: what MYTRITON_F32_DOT says, else tf32 on a
+    GPU, as in Triton, and ieee elsewhere."""
+    asked = os.environ.get("MYTRITON_F32_DOT", "")
+    if asked and asked not in PRECISIONS:
+        allowed = ", ".join(PRECISIONS)
+        raise CompileValueError(f"MYTRITON_F32_DOT={asked}: must be one of {allowed}")
+    return asked or ("ieee" if target == "cudasim" else "tf32")
 
 
 def options_table() -> str:

@@ -31,7 +31,9 @@ class CompileOptions:
     arguments' divisibility is not looked at (`do_not_specialize`). arch: the GPU architecture that
     PTX and machine code are made for where no device says. overlap: pointer arguments may share
     memory; without it a target may take distinct ones to be apart. strict: the frontend refuses
-    what Triton refuses.
+    what Triton refuses. num_stages: the stages of software pipelines; None: the target's default.
+    maxnreg: the most registers a thread of CUDA code may have. fp_fusion: CUDA code may round
+    a * b + c once. f32_dot: the input precision of f32 products that say none.
     """
 
     debug: bool = False
@@ -41,6 +43,10 @@ class CompileOptions:
     arch: str = "sm_80"
     overlap: bool = True
     strict: bool = False
+    num_stages: int | None = None
+    maxnreg: int | None = None
+    fp_fusion: bool = True
+    f32_dot: str = "ieee"
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...ir.nodes import Function, Operand, walk
+from ...ir.build import PlainBuilder
+from ...ir.nodes import Function, Op, Operand, walk
 from ...ir.recursion import deeply
-from ...ir.types import shape_of
+from ...ir.types import F32, element_of, shape_of
 from ...passes.axis_info import AxisInfo, divisible, equal_to
+from ...passes.rebuild import Rebuild, Results
 from .assign import tiled
 from .emit import emit
 from .emit.distribution import MOVING, Distribution, lane_rule
@@ -29,8 +31,23 @@ def generate(function: Function, options: Options = DEFAULT, **changed: object) 
     Raises CompileValueError, at the op's kernel line, for what cannot be lowered.
     """
     options = replace(options, **changed)  # type: ignore[arg-type]
+    function = with_precision(function, options.f32_dot)
     # Regions are emitted inside regions, and a chain of `elif` nests them.
     return deeply(lambda: emit(function, distribution(function, options), options))
+
+
+def with_precision(function: Function, name: str) -> Function:
+    """The function whose f32 products say what their input precision is."""
+
+    def dot(rebuild: Rebuild, op: Op, operands: tuple[Operand, ...]) -> Results:
+        unsaid = op.attribute("precision") == "default"
+        if not unsaid or element_of(op.operands[0].ty) != F32:  # type: ignore[union-attr]
+            return None
+        return rebuild.builder.make(op.row, operands, {"precision": name})
+
+    if name == "ieee" or all(op.name != "dot" for op in walk(function.body)):
+        return function
+    return Rebuild({"dot": dot}, PlainBuilder(where=())).function(function)
 
 
 def distribution(function: Function, options: Options) -> Distribution:

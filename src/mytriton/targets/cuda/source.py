@@ -73,6 +73,9 @@ class CudaSource:
     record: Record | None = field(default=None, compare=False, repr=False)
     """Where its values are, and how they moved."""
 
+    shared_total: int = 0
+    """All shared memory that a program takes, in bytes."""
+
     @cached_property
     def prelude(self) -> tuple[str, ...]:
         """The names of the prelude's sections that the kernel calls, dependencies first."""
@@ -83,6 +86,13 @@ class CudaSource:
         """The complete text: the device functions that the kernel calls, then the kernel."""
         functions = device_text(self.prelude)
         return f"{functions}\n\n{self.kernel}" if functions else self.kernel
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What NVRTC is asked for besides the text."""
+        asked = self.options
+        most = () if asked.maxnreg is None else (f"--maxrregcount={asked.maxnreg}",)
+        return (*most, *(() if asked.fp_fusion else ("--fmad=false",)))
 
     def __str__(self) -> str:
         return self.text

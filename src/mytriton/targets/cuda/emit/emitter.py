@@ -126,11 +126,13 @@ class Emitter:
             self.options,
             ((), (), *places, ()),
             Record(self.distribution, tuple(self.names), tuple(self.moves), self.numbers),
+            self.scratch.bytes,
         )
 
     def _bounds(self) -> str:
-        """The launch bounds of the tiled lowering, by which registers are allotted."""
-        if self.distribution.lane_rule:
+        """The launch bounds of the tiled lowering, by which registers are allotted where the launch
+        does not say how many there may be."""
+        if self.distribution.lane_rule or self.options.maxnreg is not None:
             return ""
         return f"__launch_bounds__({self.distribution.threads}) "
 

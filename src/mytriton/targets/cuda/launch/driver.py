@@ -26,7 +26,7 @@ from .nvrtc import OPTIONS
 GRID_LIMITS = (2**31 - 1, 65535, 65535)
 """The greatest grid extents of every CUDA device since compute capability 3.0."""
 
-_kernels: dict[tuple[str, str], Any] = {}
+_kernels: dict[tuple[str, ...], Any] = {}
 
 
 def launch(source: CudaSource, grid: Grid, arguments: Sequence[Argument]) -> None:
@@ -140,9 +140,9 @@ def load_cupy() -> Any:
 
 def kernel(cupy: Any, source: CudaSource) -> Any:
     """The loaded kernel of a text and name; NVRTC compiles it at its first launch."""
-    key = source.text, source.name
+    key = source.text, source.name, *source.flags
     if key not in _kernels:
-        _kernels[key] = cupy.RawKernel(source.text, source.name, options=OPTIONS)
+        _kernels[key] = cupy.RawKernel(source.text, source.name, options=(*OPTIONS, *source.flags))
     return _kernels[key]
 
 

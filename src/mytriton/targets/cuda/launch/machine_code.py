@@ -24,10 +24,12 @@ from ....errors import CompileValueError
 
 @dataclass(frozen=True)
 class Resources:
-    """registers: of a thread. shared: bytes that the kernel declares."""
+    """registers: of a thread. shared: bytes that the kernel declares. local: bytes a thread that
+    registers spill to, or that arrays take."""
 
     registers: int
     shared: int
+    local: int = 0
 
 
 def resources(cubin: bytes) -> Resources:
@@ -36,12 +38,16 @@ def resources(cubin: bytes) -> Resources:
     info = sections.get(".nv.info", b"")
     at = info.find(REGISTER_COUNT)
     registers = struct.unpack_from("<I", info, at + 8)[0] if at >= 0 else 0
+    frame = info.find(FRAME_SIZE)
+    local = struct.unpack_from("<I", info, frame + 8)[0] if frame >= 0 else 0
     shared = sum(len(s) for name, s in sections.items() if name.startswith(".nv.shared."))
-    return Resources(registers, shared)
+    return Resources(registers, shared, local)
 
 
 REGISTER_COUNT = b"\x04\x2f\x08\x00"
 """An attribute with a value of 8 bytes: the function's symbol, and its registers."""
+FRAME_SIZE = b"\x04\x11\x08\x00"
+"""The same with the bytes of its stack frame."""
 NOBITS = 8
 """The type of a section that takes space when it is loaded, and none in the file."""
 

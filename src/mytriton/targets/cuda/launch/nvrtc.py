@@ -70,13 +70,17 @@ def _nvrtc() -> Any:
 
 
 @cache
-def compile_nvrtc(text: str, arch: str = "sm_80", lineinfo: bool = False) -> Compiled:
+def compile_nvrtc(
+    text: str, arch: str = "sm_80", lineinfo: bool = False, flags: tuple[str, ...] = ()
+) -> Compiled:
     """The text compiled for an architecture (`sm_80`, `sm_90a`, …), or found in the cache.
-    lineinfo: PTX and machine code name the text's lines, and are the same else.
+    lineinfo: PTX and machine code name the text's lines, and are the same else. flags: what else to
+    ask NVRTC for.
 
     Raises NvrtcError with the log where NVRTC refuses it, CompileValueError where there is none.
     """
-    options = (f"--gpu-architecture={arch}", *OPTIONS, *(("-lineinfo",) if lineinfo else ()))
+    lines = ("-lineinfo",) if lineinfo else ()
+    options = (f"--gpu-architecture={arch}", *OPTIONS, *flags, *lines)
     key = store.key(text, arch, repr(version()), *options[1:])
     content = store.fetch("nvrtc", key, lambda: _packed(_compiled(text, arch, options)))
     length = int.from_bytes(content[:4], "little")
