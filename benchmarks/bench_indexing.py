@@ -1,6 +1,5 @@
 """The CPU target where memory is not read in order: transposes, gathers, scatters, sorts.
 
-
 All peers use one thread; the kernels too, where MYTRITON_THREADS=1 says so.
 """
 

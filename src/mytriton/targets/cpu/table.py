@@ -14,10 +14,10 @@ from . import (
     folds,
     loads,
     masks,
-    order,
     pointwise,
     region,
     roots,
+    sort,
 )
 from .lowering import CALLBACKS, Lowering, Lowerings, Role
 
@@ -96,8 +96,8 @@ ROWS: dict[str, Lowering] = {
     # along axes
     "reduce": Lowering(Role.REDUCTION, root=roots.REDUCE, opaque=folds.emit_fold),
     "scan": Lowering(OPAQUE, opaque=folds.emit_scan),
-    "sort": Lowering(OPAQUE, opaque=order.emit_sort),
-    "histogram": Lowering(OPAQUE, opaque=order.emit_histogram),
+    "sort": Lowering(OPAQUE, opaque=sort.emit_sort),
+    "histogram": Lowering(OPAQUE, opaque=sort.emit_histogram),
     "dot": Lowering(Role.ACCUMULATE, opaque=dot.emit_dot),
     # control flow, and what is said to the launch
     "map": Lowering(OPAQUE, opaque=folds.emit_map),

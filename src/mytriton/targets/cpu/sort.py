@@ -1,13 +1,15 @@
 """Sorting and counting, a row at a time.
 
-One idea: a key of any type becomes an unsigned int that orders as the type does (minus zero is
-zero, NaN is last), so one stable merge sort of (key, position) pairs in the module serves all; the
+A key of any type becomes an unsigned int that orders as the type does (minus zero is zero, NaN is
+last). With its position behind it no two are equal, so every sort is stable: of keys up to 32 bits
+a network of vectors (`sort_network`), of longer ones a merge sort of (key, position) pairs. The
 operands are then picked by position.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from ...ir.nodes import Op
@@ -17,11 +19,12 @@ from .code import Code, Reg, const
 from .folds import Axis, Work, homes_of, offset, run_along, split_at
 from .loops import stitch
 from .lowering import Index
-from .nest import Form, Home, Nest
+from .nest import Form, Home, Nest, Run
 from .operands import named, scalar_at, shape_at
 from .region import FunctionEmitter
 from .schedule.plan import Root
 from .segments import Stitch
+from .sort_network import network
 from .types import arena
 
 SORT = """define internal void @sort_pairs(ptr %keys, ptr %spare, i64 %n) noinline {
@@ -90,6 +93,9 @@ done:
   ret void
 }"""
 PAIR = "{ i64, i64 }"
+MOST = (1 << 32) - 1
+LONGEST = 1 << 14
+"""The longest row for a network, whose work grows by n log(n)**2; that of merging by n log(n)."""
 
 
 def ordered_key(nest: Nest, element: ScalarType, value: Reg, descending: bool) -> Reg:
@@ -115,6 +121,29 @@ def ordered_key(nest: Nest, element: ScalarType, value: Reg, descending: bool) -
     if key.type != "i64":
         key = nest.convert("key", "zext", key, "i64")
     return nest.select("key", nan, const("i64", -1), key)
+
+
+def word_key(nest: Nest, element: ScalarType, value: Reg, descending: bool) -> Reg:
+    """i64 vectors below 2**32 that order as elements of at most 32 bits do; NaN above all."""
+
+    def every(type_: str, number: int) -> Reg:
+        return nest.wide(const(type_, number))
+
+    if element.kind != "f":
+        key = nest.convert("key", "sext" if element.kind == "i" else "zext", value, "i64")
+        if element.kind == "i":
+            key = nest.inst("key", "add", [key, every("i64", 1 << 31)])
+        return nest.inst("key", "xor", [key, every("i64", MOST)]) if descending else key
+    zero = nest.wide(const("float", 0.0))
+    nan = nest.inst("nan", "fcmp uno", [value, zero], "i1")
+    if descending:
+        value = nest.inst("value", "fneg", [value])
+    value = nest.inst("value", "fadd", [value, zero])  # -0.0 is 0.0
+    bits = nest.convert("bits", "bitcast", value, "i32")
+    sign = nest.inst("sign", "ashr", [bits, every("i32", 31)])
+    flip = nest.inst("flip", "or", [sign, every("i32", -(1 << 31))])
+    key = nest.convert("key", "zext", nest.inst("key", "xor", [bits, flip]), "i64")
+    return nest.select("key", nan, every("i64", MOST), key)
 
 
 def _loop(nest: Nest, extent: int, body: Any) -> None:
@@ -172,7 +201,58 @@ def _sort(nest: Nest, root: Root, index: Index, forms: list[Any]) -> None:
     _loop(nest, axis.extent, pick)
 
 
-def emit_sort(emitter: FunctionEmitter, code: Code, op: Op) -> None:
+def _sort_words(nest: Nest, root: Root, index: Index, forms: list[Any]) -> None:
+    """The same where key and position fit into one word: 32 bits of each, sorted by a network."""
+    assert isinstance(root, Work) and root.op is not None
+    op, axis = root.op, root.axis_of
+    homes, descending = homes_of(nest, op), bool(op.attribute("descending"))
+    words = root.emitter.pairs[0]
+    first = (nest.wide(index[0]), nest.wide(index[1]))
+    where = tuple(nest.extract(part, 0) for part in first)
+    key_type = homes[0].element
+    assert isinstance(key_type, ScalarType)
+
+    def fill(k: Run) -> None:
+        value = access.fetch_at(nest, homes[0], offset(nest, axis, where, k))
+        key = word_key(nest, key_type, nest.wide(value), descending)
+        high = nest.inst("high", "shl", [key, nest.wide(const("i64", 32))])
+        word = nest.inst("word", "or", [high, nest.wide(k)])
+        access.keep(nest, words.address, words.element, k, word)
+
+    def pick(k: Run) -> None:
+        word = nest.wide(access.fetch_at(nest, words, k))
+        chosen = nest.inst("from", "and", [word, nest.wide(const("i64", (1 << 32) - 1))])
+        for home, result in zip(homes, op.results, strict=True):
+            value = access.fetch_at(nest, home, offset(nest, axis, where, chosen))
+            target, spot = nest.places[result], offset(nest, axis, where, k)
+            access.keep(nest, target.address, target.element, spot, value)
+
+    wide = nest.writer.host.vector_bytes // 8
+    count, lanes = words.shape[0], math.gcd(axis.extent, wide)
+    _vector_loop(nest, 0, axis.extent, lanes, fill)
+    if axis.extent < count:
+        _vector_loop(nest, axis.extent, count, 1, lambda k: access.keep(
+            nest, words.address, words.element, k, const("i64", -1)
+        ))  # fmt: skip
+    nest.codes[-1].add(f"call void @sort_words({words.address.typed}, i64 {count})")
+    _vector_loop(nest, 0, axis.extent, lanes, pick)
+
+
+def _vector_loop(nest: Nest, start: int, end: int, lanes: int, body: Callable[[Run], None]) -> None:
+    """A loop of vectors at the end of the innermost code, inside a nest of one lane."""
+    before = nest.lanes, nest.lane, nest.lane_level, nest.inner
+    header, name = nest.writer.names.fresh("each"), nest.writer.names.fresh("k")
+    nest.codes.append(Code(header))
+    nest.lanes, nest.lane_level, nest.inner = lanes, len(nest.codes) - 1, {}
+    nest.lane = Reg(f"%{name}", "i64", 0, nest.lane_level)
+    body(Run(const("i64", 0), const("i64", 1)))
+    nest.lanes, nest.lane, nest.lane_level, nest.inner = before
+    code = nest.codes.pop()
+    loop = Stitch(header, name, code, const("i64", start), const("i64", end), lanes)
+    stitch(nest.writer, nest.codes[-1], loop, [])
+
+
+def _emit_merge_sort(emitter: FunctionEmitter, code: Code, op: Op) -> None:
     module = emitter.writer.module
     module.helpers["sort_pairs"] = SORT
     module.overloaded("llvm.umin", "i64", 0, 2)
@@ -181,9 +261,24 @@ def emit_sort(emitter: FunctionEmitter, code: Code, op: Op) -> None:
     element = ScalarType("i64", "int64", "i", 64)
     pairs = [emitter.new_home(element, (axis.extent, 2), "pairs") for _ in range(2)]
     emitter.pairs = (pairs[0], pairs[1])
+    run_along(emitter, code, op, _sort, axis, True)
+
+
+def emit_sort(emitter: FunctionEmitter, code: Code, op: Op) -> None:
+    """Keys of at most 32 bits by a network, where that is not too long; others by merging."""
     for result in op.results:
         emitter.place_of(result)
-    run_along(emitter, code, op, _sort, axis, True)
+    axis, key = split_at(shape_of(op.types[0]), op.attrs["axis"]), scalar_at(op, 0)
+    if key.bits > 32 or axis.extent > LONGEST:
+        return _emit_merge_sort(emitter, code, op)
+    lanes = emitter.writer.host.vector_bytes // 8
+    emitter.writer.module.helpers["sort_words"] = network(lanes)
+    emitter.writer.module.overloaded("llvm.umin", "i64", lanes, 2)
+    emitter.writer.module.overloaded("llvm.umax", "i64", lanes, 2)
+    count = max(lanes, 1 << (axis.extent - 1).bit_length())
+    words = emitter.new_home(ScalarType("i64", "int64", "i", 64), (count,), "words")
+    emitter.pairs = (words, words)
+    run_along(emitter, code, op, _sort_words, axis, True)
 
 
 def _count(nest: Nest, root: Root, index: Index, forms: list[Any]) -> None:
