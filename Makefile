@@ -11,7 +11,7 @@ WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test docs fuzz bench integration lint types gates format clean
+.PHONY: help demo test docs fuzz bench integration explorer lint types gates format clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10

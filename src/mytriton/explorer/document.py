@@ -104,9 +104,9 @@ class MoveView:
 
     kind: "permute" (registers of a thread), "shuffle" (lanes of a warp) or "shared" (through shared
     memory). width: bytes of an element. Of "shared": offsets, for each bit of an element's index
-    the offset in elements that it contributes (by exclusive or); vector, elements that one access
-    moves; conflicts, the most words of one bank that a phase touches when it writes and when it
-    reads, 1 being none.
+    the offset in elements that it contributes (by exclusive or); vectors, the elements that one
+    access of a lane writes and reads; conflicts, the most words of one bank that a phase touches
+    when it writes and when it reads, 1 being none.
     """
 
     value: str
@@ -117,7 +117,7 @@ class MoveView:
     words: str
     width: int
     offsets: tuple[int, ...] = ()
-    vector: int = 1
+    vectors: tuple[int, ...] = ()
     conflicts: tuple[int, ...] = ()
 
 

@@ -17,7 +17,7 @@ Located = list[tuple[str, int]]
 LOC = re.compile(r"\s*\.loc\s+\d+\s+(\d+)\s+\d+(?:.*inlined_at\s+\d+\s+(\d+))?")
 DEBUG_PTX = re.compile(r"\s*\.(?:file\s+\d|section\s+\.debug_)")
 COMMENT = re.compile(r'\s*//## File "[^"]*", line (\d+)( inlined at "[^"]*", line (\d+))?')
-SASS_CODE = re.compile(r"\s+/\*[0-9a-f]{4,}\*/")
+SASS_CODE = re.compile(r"\s+(/\*[0-9a-f]{4,}\*/)\s+(@!?\w+)?\s*(.*?)\s*$")
 
 
 def ptx_lines(text: str, is_kernel: Callable[[int], bool]) -> Located:
@@ -41,6 +41,12 @@ def _ptx(text: str, is_kernel: Callable[[int], bool]) -> Iterator[tuple[str, int
             yield line, current if is_code else 0
 
 
+def _compact(code: re.Match[str]) -> str:
+    """An instruction without the room that is left for wide ones: address, predicate, the rest."""
+    address, predicate, instruction = code.groups(default="")
+    return f"    {address} {predicate:6}{instruction}"
+
+
 def sass_lines(text: str, is_kernel: Callable[[int], bool]) -> Located:
     """The lines of disassembled machine code (`nvdisasm -gi`) without those comments."""
     return list(_sass(text, is_kernel))
@@ -52,7 +58,8 @@ def _sass(text: str, is_kernel: Callable[[int], bool]) -> Iterator[tuple[str, in
         found = COMMENT.match(line)
         if found is None:
             fresh = False
-            yield line.rstrip(), current if SASS_CODE.match(line) else 0
+            code = SASS_CODE.match(line)
+            yield (_compact(code) if code else line.rstrip()), current if code else 0
             continue
         named = [int(number) for number in (found[1], found[3]) if number]
         inside = next(filter(is_kernel, named), None)

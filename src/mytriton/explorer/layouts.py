@@ -17,6 +17,7 @@ from ..layouts.convert import Permute, Plan, Shared, Shuffle
 from ..layouts.linear import Layout
 from ..layouts.swizzle import conflicts
 from ..targets.cuda.emit.record import Move, Record
+from ..targets.cuda.emit.scratch import access_width
 from .document import HeldValue, LayoutView, MoveView
 from .places import Places
 
@@ -77,9 +78,14 @@ class Layouts:
         )
         if not isinstance(move.plan, Shared):
             return view
-        shared = move.plan.swizzle
-        sides = (conflicts(side, shared, move.width) for side in (move.source, move.target))
-        return replace(view, offsets=shared.offsets, vector=shared.vector, conflicts=tuple(sides))
+        shared, sides = move.plan.swizzle, (move.source, move.target)
+        placed = [side.mapped(shared.offset, side.shape) for side in sides]
+        vectors = tuple(access_width(side, shared.vector) for side in placed)
+        most = (
+            conflicts(side, replace(shared, vector=vector), move.width)
+            for side, vector in zip(sides, vectors)
+        )
+        return replace(view, offsets=shared.offsets, vectors=vectors, conflicts=tuple(most))
 
 
 def _described(plan: Plan) -> tuple[str, str]:

@@ -16,9 +16,9 @@ import numpy as np
 
 from .document import Roof
 
-COPY_BYTES = 96 << 20
-EXTENT = 1024
-ROUNDS = 3
+COPY_BYTES = 64 << 20
+EXTENT = 768
+ROUNDS = 6
 
 
 @cache

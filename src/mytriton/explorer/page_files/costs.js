@@ -163,7 +163,8 @@ function makeCosts() {
   const view = element("div", { className: "scroll" });
   const { performance } = model;
   view.append(element("p", { className: "lead", textContent: "Registers, spills and instructions are read from the machine code; bytes, operations and sectors were counted in a recorded launch; peaks of a GPU are NVIDIA's, those of this machine measured when the page was made." }));
-  const cards = element("div", { className: "cards" }, ...performance.code.map(codeCard));
+  const code = element("div", { className: "stack" }, ...performance.code.map(codeCard));
+  const cards = element("div", { className: "cards" }, code);
   if (performance.totals) cards.append(roofCard(performance));
   view.append(element("h2", { textContent: "Machine code" }), cards, element("h2", { textContent: "Memory" }), accessTable(performance.accesses));
   return view;

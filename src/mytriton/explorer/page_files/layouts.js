@@ -156,13 +156,15 @@ function memoryPicture(move, source, target) {
   const rows = Math.ceil((Math.max(...words.keys()) + 1) / BANKS);
   const sides = { writing: source, reading: target };
   let [side, phase, chosen] = ["writing", 0, null];
-  const lanes = Math.min(32, 128 / (move.width * move.vector));
+  const vectorOf = (name) => move.vectors[name === "writing" ? 0 : 1];
+  const lanesOf = (name) => Math.min(32, 128 / (move.width * vectorOf(name)));
   const served = () => {
+    const [vector, lanes] = [vectorOf(side), lanesOf(side)];
     const layout = sides[side];
     const found = new Set();
     for (let lane = phase * lanes; lane < (phase + 1) * lanes; lane += 1) {
-      const start = xor(move.offsets, xor(layout.lane, lane)) & -move.vector;
-      for (let byte = 0; byte < move.width * move.vector; byte += WORD) found.add(Math.floor((start * move.width + byte) / WORD));
+      const start = xor(move.offsets, xor(layout.lane, lane)) & -vector;
+      for (let byte = 0; byte < move.width * vector; byte += WORD) found.add(Math.floor((start * move.width + byte) / WORD));
     }
     return found;
   };
@@ -181,6 +183,7 @@ function memoryPicture(move, source, target) {
   redraws.push(() => drawGrid(state));
   const select = element("select", { ariaLabel: "which accesses are outlined" });
   for (const name of Object.keys(sides)) {
+    const lanes = lanesOf(name);
     for (let at = 0; at < 32 / lanes; at += 1) select.append(element("option", { value: `${name} ${at}`, textContent: `${name}, lanes ${at * lanes} to ${(at + 1) * lanes - 1}` }));
   }
   select.addEventListener("change", () => {
@@ -191,7 +194,7 @@ function memoryPicture(move, source, target) {
   const [write, read] = move.conflicts.map((most) => (most === 1 ? "no bank conflict" : `${most} words of one bank at once`));
   const node = element(
     "div", { className: "memory" },
-    element("p", { textContent: `Shared memory, ${BANKS} banks of ${WORD} bytes across: ${write} when it is written, ${read} when it is read. ${move.vector * move.width} bytes a lane and access.` }),
+    element("p", { textContent: `Shared memory, ${BANKS} banks of ${WORD} bytes across: ${write} when it is written (${move.vectors[0] * move.width} bytes a lane), ${read} when it is read (${move.vectors[1] * move.width} bytes a lane).` }),
     element("label", {}, "Outlined: ", select), state.frame,
   );
   return { node, show: (index) => { chosen = index; drawGrid(state); } };

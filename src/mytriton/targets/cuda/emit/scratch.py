@@ -225,9 +225,9 @@ class Scratch:
         count = 1 << max(map(int.bit_length, swizzle.offsets), default=0)
         self.reserve(count * self.size(element))
         placed, wanted = (side.mapped(swizzle.offset, side.shape) for side in (source, target))
-        self._write_all(held, placed, _width(placed, swizzle.vector), element)
+        self._write_all(held, placed, access_width(placed, swizzle.vector), element)
         self.share()
-        vector = _width(wanted, swizzle.vector)
+        vector = access_width(wanted, swizzle.vector)
         c_type, base = local_type(element), self.pointer(element)
         if vector == 1:
             return emitter.array(
@@ -259,7 +259,7 @@ class Scratch:
             emitter.put(f"store_vector<{vector}>({at}, several);")
 
 
-def _width(placed: Layout, most: int) -> int:
+def access_width(placed: Layout, most: int) -> int:
     """How many elements one access can move: those that registers number, where nothing else moves
     a group of so many."""
     width = most
