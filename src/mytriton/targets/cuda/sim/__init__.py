@@ -34,7 +34,7 @@ from ..specialise import Variants
 from . import build, reports
 from .prints import readable
 from .program import BUILTINS, DEVICE, RUNTIME, Variable, host_program, variables
-from .structures import Array, Launch, Report, SharedVariable
+from .structures import Array, Launch, Records, Report, SharedVariable, recorded
 
 HOST = f"{BUILTINS}\n{DEVICE}"
 """What a text needs that calls device functions of the prelude."""
@@ -80,10 +80,33 @@ def run(
     and KernelRaceError for what the checks find, KernelError where threads wait for others in vain,
     KernelAssertionError where the kernel stops itself, CompileError where there is no C++ compiler.
     """
+    _run(source, grid, arguments, _launch(source, grid, arguments, order, checks))
+
+
+def trace(
+    source: CudaSource,
+    grid: tuple[int, int, int],
+    arguments: Sequence[Argument],
+    *,
+    order: str | None = None,
+    checks: str | None = "none",
+) -> Records:
+    """Runs the kernel, and returns every access to shared memory and to the arrays in the order in
+    which they happened, as an array of `ACCESS`. Raises what `run` raises."""
+    launch = _launch(source, grid, arguments, order, checks)
+    launch.tracing = 1
+    return _run(source, grid, arguments, launch)
+
+
+def _run(
+    source: CudaSource,
+    grid: tuple[int, int, int],
+    arguments: Sequence[Argument],
+    launch: Launch,
+) -> Records:
     held = [p.pack(argument) for argument, p in zip(arguments, source.parameters, strict=True)]
     addresses = (ctypes.c_void_p * len(held))(*(array.ctypes.data for array in held))
-    launch = _launch(source, grid, arguments, (*order_of(order), checks_of(checks)))
-    launch.arguments = ctypes.cast(addresses, ctypes.c_void_p)
+    launch.arguments = ctypes.addressof(addresses)
     simulator, found, count = runtime(), ctypes.POINTER(Report)(), ctypes.c_uint()
     blocks = grid[0] * grid[1] * grid[2]
     with _lock:
@@ -94,12 +117,14 @@ def run(
         made = [Report.from_buffer_copy(found[place]) for place in range(count.value)]
         text = None if problem is None else problem.decode(errors="replace")
         printed = kernel.mytriton_printed() or b""
+        records = recorded(simulator)
     for line in readable(printed.decode(errors="replace")):
         print(line)
     if text is not None:
         raise KernelAssertionError(text, ())
     if made:
         raise reports.error(source, arguments, variables(source), made)
+    return records
 
 
 def order_of(text: str | None) -> tuple[int, int]:
@@ -132,6 +157,7 @@ def runtime() -> ctypes.CDLL:
     """The simulator."""
     library = build.build(RUNTIME, build.PLAIN)
     library.cudasim_table.restype = ctypes.c_void_p
+    library.cudasim_trace.restype = ctypes.c_void_p
     library.cudasim_launch.restype = ctypes.c_char_p
     return library
 
@@ -157,21 +183,23 @@ def _launch(
     source: CudaSource,
     grid: tuple[int, int, int],
     arguments: Sequence[Argument],
-    how: tuple[int, int, int],
+    order: str | None,
+    checks: str | None,
 ) -> Launch:
     """What the simulator must know of a launch."""
-    order, seed, checks = how
     declared, arrays = variables(source), _arrays(arguments)
     roots = _roots(source)
     launch = Launch()
     launch.threads, launch.resident = source.threads_per_block, resident(source)
     launch.shared_bytes = _end(declared)
     launch.variable_count, launch.array_count = len(declared), len(arrays)
-    launch.variables = _array_of(SharedVariable, [(v.offset, v.bytes) for v in declared])
-    launch.arrays = _array_of(Array, arrays)
+    shared = _array_of(SharedVariable, [(v.offset, v.bytes) for v in declared])
+    buffers, lines = _array_of(Array, arrays), (ctypes.c_ulonglong * len(roots))(*roots)
     launch.line_count = len(roots)
-    launch.roots = ctypes.cast((ctypes.c_ulonglong * len(roots))(*roots), ctypes.c_void_p)
-    launch.order, launch.seed, launch.checks = order, seed, checks
+    launch.variables, launch.arrays = ctypes.addressof(shared), ctypes.addressof(buffers)
+    launch.roots = ctypes.addressof(lines)
+    launch.kept = (shared, buffers, lines)
+    (launch.order, launch.seed), launch.checks = order_of(order), checks_of(checks)
     launch.unknown = sum(
         1 << place
         for place, argument in enumerate(arguments)
@@ -181,9 +209,10 @@ def _launch(
     return launch
 
 
-def _array_of(kind: type[ctypes.Structure], rows: Sequence[tuple[object, ...]]) -> ctypes.c_void_p:
-    made = (kind * max(1, len(rows)))(*(kind(*row) for row in rows))
-    return ctypes.cast(made, ctypes.c_void_p)
+def _array_of(
+    kind: type[ctypes.Structure], rows: Sequence[tuple[object, ...]]
+) -> ctypes.Array[ctypes.Structure]:
+    return (kind * max(1, len(rows)))(*(kind(*row) for row in rows))
 
 
 def _arrays(arguments: Sequence[Argument]) -> list[tuple[object, ...]]:

@@ -35,6 +35,7 @@ RUNTIME = _read(
     "api.h",
     "runtime/threads.h",
     "runtime/reports.h",
+    "runtime/trace.h",
     "runtime/memory.h",
     "runtime/scheduler.h",
 )
@@ -87,20 +88,23 @@ def variables(source: CudaSource) -> tuple[Variable, ...]:
 def marked(source: CudaSource) -> Iterator[str]:
     """The kernel's lines, each statement behind a call that says its line."""
     offsets = {variable.name: variable.offset for variable in variables(source)}
-    begins = False
+    depth, begins = 0, False
     for number, line in enumerate(source.kernel.splitlines(), 1):
-        text = line.strip()
+        code = OUTSIDE_CODE.sub("", line).strip()
         if match := DECLARATION.match(line):
             yield _reference(offsets, *match.groups())
-        elif text.startswith(("#pragma", "#line")):
+        elif code.startswith(("#pragma", "#line")):
             yield ""
             continue
-        elif not text or text.startswith("//"):
-            yield line
-            continue
         else:
-            yield f"cudasim::at({number}); {line}" if begins and text[0] != "}" else line
-        begins = text.endswith((";", "{", "}")) and number > 1
+            is_statement = begins and depth > 0 and code and code[0] != "}"
+            yield f"cudasim::at({number}); {line}" if is_statement else line
+        depth += code.count("{") - code.count("}")
+        begins = code.endswith((";", "{", "}")) if code else begins
+
+
+OUTSIDE_CODE = re.compile(r"//.*|\"(\\.|[^\"\\])*\"")
+"""Comments and the contents of strings."""
 
 
 def _reference(

@@ -1,9 +1,40 @@
-"""The structures of runtime/threads.h and runtime/reports.h as ctypes sees them."""
+"""The structures of runtime/ as ctypes and NumPy see them."""
 
 from __future__ import annotations
 
 import ctypes
 from ctypes import Structure, c_char, c_int, c_longlong, c_uint, c_ulonglong, c_void_p
+from typing import Any
+
+import numpy as np
+
+ACCESS = np.dtype(
+    [
+        *((name, np.uint32) for name in ("block", "thread", "line", "epoch")),
+        *((name, np.int32) for name in ("how", "variable", "array")),
+        ("bytes", np.uint32),
+        ("offset", np.int64),
+        ("before", np.uint32),
+        ("after", np.uint32),
+    ],
+    align=True,
+)
+"""An access that was traced: by which block and thread, at which line of the kernel's text, after
+how many barriers of the thread; how (bits: READ, WRITE, …); the place of the shared variable or of
+the argument (else -1), and the bytes of it; a digest of their contents before and after. A barrier,
+and a value that a lane offers to its warp, stand there too."""
+READ, WRITE, ATOMIC, BARRIER, EXCHANGE = 1, 2, 4, 16, 32
+Records = np.ndarray[Any, np.dtype[Any]]
+
+
+def recorded(simulator: ctypes.CDLL) -> Records:
+    """The accesses of the last launch, if it was traced."""
+    count = c_ulonglong()
+    start = simulator.cudasim_trace(ctypes.byref(count))
+    if not count.value:
+        return np.zeros(0, dtype=ACCESS)
+    held = (c_char * (count.value * ACCESS.itemsize)).from_address(start)
+    return np.frombuffer(held.raw, dtype=ACCESS).copy()
 
 
 class SharedVariable(Structure):
@@ -25,8 +56,9 @@ class Array(Structure):
 
 
 class Launch(Structure):
-    """All that a launch is made of."""
+    """All that a launch is made of; `kept` is what it points to."""
 
+    kept: tuple[object, ...]
     _fields_ = (
         ("body", c_void_p),
         ("arguments", c_void_p),
@@ -45,6 +77,7 @@ class Launch(Structure):
         ("checks", c_int),
         ("open", c_int),
         ("seed", c_uint),
+        ("tracing", c_uint),
     )
 
 

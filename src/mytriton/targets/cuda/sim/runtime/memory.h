@@ -40,6 +40,7 @@ static suspect suspected;
 static bool has_suspect;
 
 inline void settle() {
+    settle_record();
     if (!has_suspect) return;
     has_suspect = false;
     if (memcmp(suspected.at, suspected.before, suspected.bytes)) add(suspected.what);
@@ -131,6 +132,10 @@ inline void touch_shared(char* at, size_t bytes, int how) {
     if (pending && (run.checks & RACES)) add(shared_report(BEFORE_WAIT, at, bytes, how));
     if (unwritten && (how & READ) && (run.checks & UNWRITTEN))
         add(shared_report(NOT_WRITTEN, at, bytes, how));
+    if (run.tracing) {
+        report made = shared_report(RACE, at, bytes, how);
+        note(at, bytes, how, made.variable, -1, made.offset);
+    }
     if (run.checks & RACES) check_races(cells, at, bytes, how, [&] { return shared_report(RACE, at, bytes, how); });
     for (size_t i = 0; unwritten && i < bytes; i++)
         if ((how & WRITE) && !is_written(cells[i])) cells[i].writer = this_access();
@@ -161,6 +166,7 @@ inline void touch_global(char* at, size_t bytes, int how) {
         if (at < a.low || at + bytes > a.high || !allowed(a.index, roots)) continue;
         if ((how & WRITE) && !a.writable)
             add(located(READ_ONLY, at, bytes, how, -1, (int)i, a.low));
+        if (run.tracing) note(at, bytes, how, -1, a.index, at - a.low);
         if (a.cells && (run.checks & GLOBAL_RACES))
             check_races(a.cells + (at - a.low), at, bytes, how,
                         [&] { return located(RACE, at, bytes, how, -1, (int)i, a.low); });

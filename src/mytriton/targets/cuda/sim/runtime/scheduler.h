@@ -34,7 +34,9 @@ inline void wait_as(state now, const char* what, unsigned int number, unsigned i
 }
 
 inline void barrier(int number, unsigned int count, int) {
+    if (run.tracing) note("", 0, BARRIER, -1, -1, number);
     wait_as(AT_BARRIER, "barrier", (unsigned int)number, count ? count : run.threads);
+    running->barriers++;
 }
 
 inline void exchange(const char* what, unsigned int mask, const void* value, size bytes, int) {
@@ -44,6 +46,7 @@ inline void exchange(const char* what, unsigned int mask, const void* value, siz
         found.lanes = mask;
         add(found);
     }
+    if (run.tracing) note((const char*)value, bytes, EXCHANGE, -1, -1, mask);
     memcpy(running->offer, value, bytes);
     wait_as(IN_WARP, what, 0, mask | 1u << own_lane);
 }
@@ -256,6 +259,7 @@ inline void prepare(fiber* f, unsigned int place, unsigned int thread, char* sta
     f->now = READY;
     f->begun = false;
     f->line = 0;
+    f->barriers = 0;
     f->stack = stack;
     if (!stack) return;
     getcontext(&f->context);
@@ -335,6 +339,12 @@ static const api table = {at,      touch,     store,      shared, barrier,     e
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
+// The accesses of the last launch that was traced, and how many there are.
+EXPORTED const void* cudasim_trace(unsigned long long* count) {
+    *count = cudasim::record_count;
+    return cudasim::records;
+}
+
 EXPORTED const void* cudasim_table() { return &cudasim::table; }
 
 // Runs the kernel for every block of the grid. The message of the thread that stopped it, or null;
@@ -346,6 +356,8 @@ EXPORTED const char* cudasim_launch(const cudasim::launch* given, unsigned int b
     random_state = run.seed;
     stopped = ended = has_suspect = false;
     report_count = 0;
+    record_count = 0;
+    untold = nullptr;
     for (unsigned int a = 0; a < run.array_count; a++) {
         array& one = run.arrays[a];
         bool wanted = run.checks & GLOBAL_RACES;

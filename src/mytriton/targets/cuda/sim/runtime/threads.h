@@ -24,6 +24,7 @@ struct fiber {
     state now;
     int line;               // of the kernel's text, where it is
     const char* waits;      // what it waits in
+    unsigned int barriers;  // how many it has passed
     unsigned int number;    // of the barrier
     unsigned int mask;      // the lanes of the exchange; how many threads the barrier is for
     char offer[WORDS];      // to the lanes of its warp
@@ -76,7 +77,7 @@ struct launch {
     const unsigned long long* roots;    // by line, the arrays that it may touch; 0: any
     unsigned long long unknown;         // the arguments whose extent is not known
     int order, checks, open;    // open: pointers may come from memory
-    unsigned int seed;
+    unsigned int seed, tracing;
 };
 enum { RACES = 1, UNWRITTEN = 2, BOUNDS = 4, ALIGNMENT = 8, GLOBAL_RACES = 16 };
 
