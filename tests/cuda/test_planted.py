@@ -22,9 +22,13 @@ from tests.support.backends import missing
 from . import planted
 
 pytestmark = pytest.mark.skipif(bool(missing("cudasim")), reason=missing("cudasim"))
-SAMPLE = ("rms_norm", "histogram", "fft")
-LARGER = ("mandelbrot", "moe_permute")
-"""Where the smallest sizes leave most lanes the same value."""
+SAMPLE = ("adam", "histogram", "int8_matmul")
+SIZES = {
+    "mandelbrot": (20, 31, 60),
+    "moe_permute": (60, 40, 12, 3),
+    "radix_sort": (5000, 2**31 - 1),
+}
+"""Where the smallest sizes leave most lanes the same value, or loops a single turn."""
 
 
 def launches_of(name: str, warps: int, monkeypatch: pytest.MonkeyPatch) -> list[planted.Launch]:
@@ -35,7 +39,7 @@ def launches_of(name: str, warps: int, monkeypatch: pytest.MonkeyPatch) -> list[
         return run(kernel, *args, **{"num_warps": warps, **kwargs})
 
     example = EXAMPLES[name]
-    sizes = example.ragged[0] if name in LARGER else example.tiny[-1]
+    sizes = SIZES.get(name, example.tiny[-1])
     module = import_module(f"examples.gallery.{name}")
     with monkeypatch.context() as patched, triton.target("cudasim"), planted.launches(found):
         patched.setattr(JITFunction, "run", tiled)

@@ -82,9 +82,10 @@ def error(
     variables: Sequence[Variable],
     found: Sequence[Report],
 ) -> KernelError:
-    """The error for a launch's reports: the first one's kind, all of their texts."""
+    """The error for a launch's reports: the first one's kind, and all of their texts, causes before
+    what may follow from them: wrong exchanges and races make values wrong, and so addresses."""
     context = Context(source, arguments, variables)
-    ordered = sorted(found, key=lambda report: KINDS[report.kind].rank)
+    ordered = sorted(found, key=lambda one: (KINDS[one.kind].rank, one.array >= 0))
     texts = ["\n".join(_lines(context, report)) for report in ordered]
     first = ordered[0]
     return KINDS[first.kind].error("\n\n".join(texts), context.where(first.line))
@@ -175,19 +176,19 @@ class Kind:
 
     lines: Callable[[Context, Report], list[str]]
     error: type[KernelError]
-    rank: int = 1
+    rank: int
 
 
 KINDS = (
-    Kind(_race, KernelRaceError, 0),
-    Kind(_not_written, KernelMemoryError),
-    Kind(_out_of_bounds, KernelMemoryError, 0),
-    Kind(_read_only, KernelMemoryError),
-    Kind(_misaligned, KernelMemoryError),
-    Kind(_before_wait, KernelRaceError, 0),
-    Kind(_stuck, KernelError, 2),
-    Kind(_two_lines, KernelError),
-    Kind(_no_member, KernelError),
-    Kind(_absent_lane, KernelError),
+    Kind(_race, KernelRaceError, 1),
+    Kind(_not_written, KernelMemoryError, 2),
+    Kind(_out_of_bounds, KernelMemoryError, 2),
+    Kind(_read_only, KernelMemoryError, 2),
+    Kind(_misaligned, KernelMemoryError, 2),
+    Kind(_before_wait, KernelRaceError, 1),
+    Kind(_stuck, KernelError, 3),
+    Kind(_two_lines, KernelError, 0),
+    Kind(_no_member, KernelError, 0),
+    Kind(_absent_lane, KernelError, 0),
 )
 """In the order of `enum kind` in runtime/reports.h."""
