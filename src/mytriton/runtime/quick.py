@@ -22,7 +22,7 @@ out, n, BLOCK) on NumPy arrays of f32 and the target cpu it is, shortened,
         e0 = s0 + v0.nbytes; e1 = …
         overlap = s0 < e2 and s2 < e0 or s1 < e2 and s2 < e1
         launchers[overlap](*extents, a0, a1, a2, v3)
-        return CompiledKernel(compilation, target, extents)
+        return results[extents]
 
 It gives `MISS` for a launch of another kind, before anything has been done. Where an argument is
 amiss the plan's own `launch` finds out what, and says so.
@@ -36,10 +36,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from ..frontend.guards import MISSING, Guards
 from ..ir.nodes import Param
 from ..ir.types import F32, PointerType, ScalarType
 from ..strict import is_strict
-from ..targets import Device, Launcher, QuickExecutable
+from ..targets import Device, Grid, Launcher, QuickExecutable
 from .arguments import NEEDS_FULL_KEY
 from .arrays import TORCH_GPU_READER, Reader, array_kind
 from .checks import requested
@@ -91,6 +92,7 @@ def quick_launch(kernel: JITFunction, plan: Plan, like: Like) -> QuickLaunch | N
     conditions = [
         *(_condition(one, like, kernel.key_parts[one.num], space) for one in kernel.params),
         *_conditions_of_the_rest(like),
+        _guards(plan.compilation.traced.guards, space),
     ]
     text = _text(len(like.values), conditions, read)
     exec(compile(text, f"<quick launch of {kernel.__name__}>", "exec"), space)
@@ -116,7 +118,8 @@ def _condition(
         space |= {f"c{place}": type(value), f"d{place}": value.dtype}
         if kind.reader.device is not None:
             space[f"g{place}"] = kind.reader.device(value)
-        return f"{name}.__class__ is c{place} and " + kind.reader.same.replace("#", str(place))
+        same = kind.reader.same.replace("#", str(place))
+        return f"{name}.__class__ is c{place} and {same}"
     if value is None or type(value) is bool:
         known = parameter.is_constexpr or value is None
         return f"{name} is {value}" if known else f"{name}.__class__ is bool"
@@ -155,7 +158,20 @@ def _conditions_of_the_rest(like: Like) -> Iterator[str]:
     yield "not requested() and is_strict() is strict"
     yield "not kernel.pre_run_hooks"
     yield "not hooks.launch_enter_hook.calls and not hooks.launch_exit_hook.calls"
-    yield "violated() is None"
+
+
+def _guards(guards: Guards, space: dict[str, Any]) -> str:
+    """True where nothing is violated: entries are compared by identity first, one by one."""
+    if guards.others or len(guards.entries) > UNROLLED_GUARDS:
+        return "violated() is None"
+    parts = []
+    for number, entry in enumerate(guards.entries):
+        space |= {f"get{number}": entry.get, f"value{number}": entry.value}
+        parts.append(f"get{number}({entry.name!r}, missing) is value{number}")
+    return f"({' and '.join(parts) or 'True'} or violated() is None)"
+
+
+UNROLLED_GUARDS = 16
 
 
 def _space(kernel: JITFunction, plan: Plan, like: Like) -> dict[str, Any]:
@@ -166,7 +182,7 @@ def _space(kernel: JITFunction, plan: Plan, like: Like) -> dict[str, Any]:
         "__name__": __name__,
         "MISS": MISS,
         "Meta": Meta,
-        "CompiledKernel": CompiledKernel,
+        "results": Results(plan),
         "address": ctypes.c_void_p.from_address,
         "c_float": ctypes.c_float,
         "grid_of": grid_of,
@@ -186,12 +202,27 @@ def _space(kernel: JITFunction, plan: Plan, like: Like) -> dict[str, Any]:
             {name: type(value) for name, value in one.items()} for one in (given, with_target)
         ],
         "names": tuple(kernel.arg_names),
-        "compilation": plan.compilation,
         "violated": plan.compilation.traced.guards.violated,
-        "target": plan.target,
+        "missing": MISSING,
         "long": plan.launch,
         "launchers": Launchers(plan, _device(like.values)),
     }
+
+
+class Results(dict[Grid, CompiledKernel]):
+    """What launches give, by their grids; those of a few grids are kept."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    def __missing__(self, grid: Grid) -> CompiledKernel:
+        if len(self) >= RESULTS_KEPT:
+            self.clear()
+        found = self[grid] = CompiledKernel(self.plan.compilation, self.plan.target, grid)
+        return found
+
+
+RESULTS_KEPT = 64
 
 
 def _device(values: Sequence[Any]) -> Device | None:
@@ -296,12 +327,18 @@ def _text(count: int, conditions: Sequence[str], read: _Reading) -> str:
         return MISS
     if grid.__class__ is not tuple and callable(grid):
         grid = grid(Meta(zip(names, ({values}))))
-    extents = nx, ny, nz = grid_of(grid)
+    if (
+        grid.__class__ is tuple and len(grid) == 1
+        and grid[0].__class__ is int and 0 < grid[0] < 2147483648
+    ):
+        extents = nx, ny, nz = grid[0], 1, 1
+    else:
+        extents = nx, ny, nz = grid_of(grid)
     try:
         {lines}
     except RuntimeError:
         return long(extents, ({values}))
     if nx and ny and nz:
         launchers[{" or ".join(overlaps) or "False"}](nx, ny, nz, {", ".join(read.given)})
-    return CompiledKernel(compilation, target, extents)
+    return results[extents]
 """
