@@ -10,9 +10,12 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+import mytriton as triton
 import mytriton.language as tl
 from mytriton.errors import CompileError, CompileValueError
 from mytriton.ir.types import F32, PointerType
+from mytriton.runtime.hooks import HOOKS
+from mytriton.runtime.quick import never
 from mytriton.targets.cuda import generate, launch
 from mytriton.targets.cuda.launch import driver
 from mytriton.targets.memory import Buffer
@@ -25,6 +28,7 @@ class Device:
     """The stand-in's device: its number, and that it was made current."""
 
     entered: ClassVar[list[int]] = []
+    current: ClassVar[list[int]] = [0]
 
     def __init__(self, number: int = 0) -> None:
         self.id = number
@@ -32,9 +36,10 @@ class Device:
 
     def __enter__(self):
         Device.entered.append(self.id)
+        Device.current.append(self.id)
 
     def __exit__(self, *error):
-        return None
+        Device.current.pop()
 
 
 @pytest.fixture
@@ -51,8 +56,24 @@ def cupy(monkeypatch):
             module.launched.append((grid, block, args))
             module.shared = shared_mem, getattr(self, "max_dynamic_shared_size_bytes", 0)
 
-    module.RawKernel = RawKernel
-    module.cuda = types.SimpleNamespace(Device=Device)
+    class ndarray:
+        """An array of the stand-in's: only where it lies."""
+
+        __module__ = "cupy"
+
+        def __init__(self, address, dtype=np.float32, device=0, nbytes=4000):
+            self.dtype, self.nbytes, self.device = np.dtype(dtype), nbytes, Device(device)
+            self.flags = types.SimpleNamespace(c_contiguous=True)
+            self.data = types.SimpleNamespace(ptr=address, device_id=device)
+
+        @property
+        def __cuda_array_interface__(self):
+            return {"data": (self.data.ptr, False), "typestr": self.dtype.str}
+
+    module.RawKernel, module.ndarray = RawKernel, ndarray
+    module.cuda = types.SimpleNamespace(
+        Device=Device, runtime=types.SimpleNamespace(getDevice=lambda: Device.current[-1])
+    )
     Device.entered = []
     monkeypatch.setitem(sys.modules, "cupy", module)
     monkeypatch.setattr(driver, "_kernels", {})
@@ -71,7 +92,7 @@ def test_text_name_options_dimensions_and_arguments(cupy):
     ((grid, block, args),) = cupy.launched
     assert (grid, block) == ((4, 1, 1), (256,))
     assert [int(a) for a in args] == [0x1000, 0x2000, 0x3000, 1000]
-    assert [a.dtype for a in args] == [np.uint64] * 3 + [np.int32]
+    assert [type(a) for a in args] == [int, int, int, np.int32]  # CuPy passes an int as 64 bits
 
 
 def squared(x, out, BLOCK: tl.constexpr):
@@ -143,6 +164,68 @@ def test_without_cupy_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(CompileError, match="pip install"):
         launch(generate(ssa("k() {\n}")), (1, 1, 1), [])
+
+
+@triton.jit
+def tiled_kernel(x, y, out, n, stride, scale, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    total = tl.load(x + i * stride, mask=i < n) + tl.load(y + i, mask=i < n) * scale
+    tl.store(out + i, total, mask=i < n)
+
+
+def launched(cupy, *arguments, grid=(4,), **options):
+    """The arguments, the text and the device of a launch that goes down to the driver."""
+    Device.entered = []
+    compiled = tiled_kernel[grid](*arguments, BLOCK=256, num_warps=4, **options)
+    assert compiled.target == "cuda"
+    _, _, args = cupy.launched[-1]
+    return [getattr(a, "item", lambda a=a: a)() for a in args], list(Device.entered)
+
+
+def test_quick_launches_see_what_changes(cupy):
+    tiled_kernel.clear_cache()
+    x, y, out = (cupy.ndarray(0x1000 * place) for place in (1, 2, 3))
+    for n in (1000, 1000, 1008, 1000):
+        assert launched(cupy, x, y, out, n, 16, 0.5) == (
+            [0x1000, 0x2000, 0x3000, n, 16, 0.5],
+            [],
+        )
+    assert tiled_kernel.quick is not never
+    texts = len(cupy.made)
+    assert texts == 2  # n a multiple of 16, and not
+    y.data.ptr = 0x2004
+    assert launched(cupy, x, y, out, 1000, 16, 0.5)[0][1] == 0x2004 and len(cupy.made) == 3
+    assert launched(cupy, x, y, out, 1000, 1, 0.5)[0][4] == 1 and len(cupy.made) == 4
+    assert launched(cupy, x, y, x, 1000, 1, 0.5)[0][2] == 0x1000
+    there = [cupy.ndarray(0x1000 * place, device=2) for place in (1, 2, 3)]
+    for _ in range(3):
+        assert launched(cupy, *there, 1000, 16, 0.5)[1] == [2]
+    assert launched(cupy, x, y, out, 1000, 16, 0.5)[1] == []
+    halves = [cupy.ndarray(0x1000 * place, np.float16) for place in (1, 2, 3)]
+    for _ in range(2):
+        assert launched(cupy, *halves, 1000, 16, 0.1)[0][5] == np.float32(0.1)
+    assert launched(cupy, x, y, out, 2**40, 16, 0.5)[0][3] == 2**40
+    with pytest.raises(ValueError, match="invalid launch grid"):
+        launched(cupy, x, y, out, 1000, 16, 0.5, grid=(1, 70000))
+    y.flags.c_contiguous = False
+    with pytest.raises(TypeError, match="C-contiguous"):
+        launched(cupy, x, y, out, 1000, 16, 0.5)
+
+
+def test_a_quick_launch_is_the_long_one(cupy):
+    """Both go through one preparation: the same kernel, dimensions and bytes."""
+    tiled_kernel.clear_cache()
+    x, y, out = (cupy.ndarray(0x1000 * place) for place in (1, 2, 3))
+    for _ in range(3):
+        launched(cupy, x, y, out, 777, 3, 0.3)
+    quick = cupy.launched[-1]
+    HOOKS.launch_enter_hook.add(print)
+    try:
+        launched(cupy, x, y, out, 777, 3, 0.3)
+    finally:
+        HOOKS.launch_enter_hook.remove(print)
+    assert cupy.launched[-1] == quick and len(cupy.made) == 1
+    assert list(map(type, quick[2])) == list(map(type, cupy.launched[-1][2]))
 
 
 @pytest.mark.gpu

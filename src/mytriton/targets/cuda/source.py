@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import Where
 from ...ir.nodes import Function
 from ...ir.numeric import Array, canonical, held_dtype
-from ...ir.types import PointerType, Type, element_of
+from ...ir.types import F32, F64, PointerType, Type, element_of
 from ..memory import Argument, Buffer
 from .options import Options
 from .prelude import device_text, needed
@@ -45,7 +45,7 @@ class Parameter:
         if isinstance(element, PointerType):
             return np.uint64
         held = np.dtype(held_dtype(element)).type
-        if element.kind in "iub":
+        if element.kind in "iub" or element in (F32, F64):
             return held
         return lambda given: held(canonical(element, given))
 

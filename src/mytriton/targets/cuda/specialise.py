@@ -47,26 +47,30 @@ class Variants:
         return self.of_facts(self.asked(values), self.wraps(grid))
 
     @cached_property
-    def _places(self) -> tuple[tuple[int, bool], ...]:
+    def places(self) -> dict[int, bool]:
         """The places of the pointers and ints whose values choose code; whether each is an int."""
         function = self.source.function
         if function is None or not self.source.tiled:
-            return ()
-        return tuple(
-            (place, not isinstance(param.ty, PointerType))
+            return {}
+        return {
+            place: not isinstance(param.ty, PointerType)
             for place, param in enumerate(function.params)
             if param.name not in self.fixed and element_of(param.ty).kind in "piu"
-        )
+        }
 
     def asked(self, values: Sequence[bool | int | float]) -> tuple[int, ...]:
         """What is asked of the values (an address for a pointer): for each of the places 0, 2 where
         it is a multiple of 16, 1 where it is the int 1."""
         return tuple(
-            [
-                1 if is_int and values[at] == 1 else 2 * (values[at] % ALIGNMENT == 0)
-                for at, is_int in self._places
-            ]
+            1 if is_int and values[at] == 1 else 2 * (values[at] % ALIGNMENT == 0)
+            for at, is_int in self.places.items()
         )
+
+    def asked_text(self, place: int) -> str:
+        """The same as Python text, for one of the places, whose value is named `v` and its
+        number."""
+        aligned = f"0 if v{place} & {ALIGNMENT - 1} else 2"
+        return f"1 if v{place} == 1 else {aligned}" if self.places[place] else aligned
 
     def wraps(self, grid: Grid) -> bool:
         """Whether numbers of elements leave 32 bits over this grid."""
@@ -78,7 +82,7 @@ class Variants:
         function = self.source.function
         if function is None or not (any(asked) or self.overlap or wraps):
             return self.source
-        names = [function.params[place].name for place, _ in self._places]
+        names = [function.params[place].name for place in self.places]
         aligned = frozenset(name for name, fact in zip(names, asked) if fact == 2)
         ones = frozenset(name for name, fact in zip(names, asked) if fact == 1)
         facts = aligned, ones

@@ -14,9 +14,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 from ....errors import CompileError, CompileValueError, OutOfResources
+from ....ir.types import PointerType
 from ... import Device, Grid, Launcher
 from ...memory import Argument, Buffer
 from ..source import CudaSource
@@ -38,71 +40,92 @@ def launch(source: CudaSource, grid: Grid, arguments: Sequence[Argument]) -> Non
     """
     cupy = load_cupy()
     with placed(cupy, arguments):
-        check_limits(cupy, source, grid)
-        start = ready(cupy, source)
-        start(grid, [a.address if isinstance(a, Buffer) else a for a in arguments])
-
-
-def ready(cupy: Any, source: CudaSource) -> Callable[[Grid, Sequence[Any]], None]:
-    """What starts a kernel on the current device: `start(grid, values)`."""
-    loaded, threads = kernel(cupy, source), (source.threads_per_block,)
-    makers = tuple(parameter.value for parameter in source.parameters)
-    if not source.shared_bytes:
-        return lambda grid, values: loaded(
-            grid, threads, tuple([make(v) for make, v in zip(makers, values)])
+        call, threads = ready(cupy, source, grid)
+        pairs = zip(source.parameters, arguments)
+        call(
+            grid,
+            threads,
+            tuple(a.address if isinstance(a, Buffer) else p.value(a) for p, a in pairs),
         )
-    loaded.max_dynamic_shared_size_bytes = source.shared_bytes
-    shared = source.shared_bytes
-    return lambda grid, values: loaded(
-        grid, threads, tuple([make(v) for make, v in zip(makers, values)]), shared_mem=shared
-    )
+
+
+Call = Callable[[Grid, tuple[int], tuple[Any, ...]], None]
+"""A loaded kernel: `call(grid, threads, arguments)`, the arguments as CuPy takes them."""
+
+
+def ready(cupy: Any, source: CudaSource, grid: Grid) -> tuple[Call, tuple[int]]:
+    """What starts a kernel on the current device, and its threads.
+
+    Raises what `check_limits` does.
+    """
+    check_limits(cupy, source, grid)
+    loaded, threads = kernel(cupy, source), (source.threads_per_block,)
+    if source.shared_bytes:
+        loaded.max_dynamic_shared_size_bytes = source.shared_bytes
+        loaded = partial(loaded, shared_mem=source.shared_bytes)
+    return loaded, threads
 
 
 WAYS_KEPT = 256
 """For how many grids and facts of the arguments a launcher keeps what it does."""
 
 
+class Ways(dict[tuple[int, ...], tuple[Call, tuple[int]]]):
+    """What starts a kernel, by grid (three ints) and what is asked of the arguments (the rest)."""
+
+    def __init__(self, cupy: Any, variants: Variants) -> None:
+        self.cupy, self.variants = cupy, variants
+
+    def __missing__(self, key: tuple[int, ...]) -> tuple[Call, tuple[int]]:
+        grid = (key[0], key[1], key[2])
+        source = self.variants.of_facts(key[3:], self.variants.wraps(grid))
+        if len(self) >= WAYS_KEPT:
+            self.clear()
+        found = self[key] = ready(self.cupy, source, grid)
+        return found
+
+
 def launcher(variants: Variants, device: Device) -> Launcher:
-    """`launch(nx, ny, nz, *values)` on a device; an array is its address.
+    """`launch(nx, ny, nz, *values)` on a device; an array is its address. Its function is written
+    for the kernel's parameters, for instance
+
+        def launch(nx, ny, nz, v0, v1):
+            if here() != number: return elsewhere(nx, ny, nz, v0, v1)
+            call, threads = ways[nx, ny, nz, 0 if v0 & 15 else 2, …]
+            call((nx, ny, nz), threads, (v0, m1(v1)))
 
     Raises what `launch` does.
     """
     cupy = load_cupy()
-    ways: dict[Any, Callable[[Grid, Sequence[Any]], None]] = {}
-    asked = variants.asked
-    here = current_device(cupy)
-    stream = torch_stream(cupy, device.number) if device.torch_stream else None
+    parameters = variants.source.parameters
+    asked = "".join(f", {variants.asked_text(place)}" for place in variants.places)
+    pointers = [isinstance(parameter.type, PointerType) for parameter in parameters]
+    values = "".join(f", v{place}" for place in range(len(parameters)))
+    given = "".join(
+        f"v{n}, " if is_pointer else f"m{n}(v{n}), " for n, is_pointer in enumerate(pointers)
+    )
+    start = f"call((nx, ny, nz), threads, ({given}))"
+    text = f"""def launch(nx, ny, nz{values}):
+    if here() != number: return elsewhere(nx, ny, nz{values})
+    call, threads = ways[nx, ny, nz{asked}]
+    {f"with stream(): {start}" if device.torch_stream else start}
+"""
+    space: dict[str, Any] = {
+        f"m{place}": parameter.value for place, parameter in enumerate(parameters)
+    }
+    space |= {"__name__": __name__, "number": device.number, "ways": Ways(cupy, variants)}
+    space["here"] = cupy.cuda.runtime.getDevice
+    if device.torch_stream:
+        space["stream"] = torch_stream(cupy, device.number)
+    exec(compile(text, f"<launch of {variants.source.name}>", "exec"), space)
+    launch: Launcher = space["launch"]
 
-    def start(*given: Any) -> None:
-        grid, values = given[:3], given[3:]
-        key = grid, asked(values)
-        way = ways.get(key)
-        if way is None:
-            source = variants.of_facts(key[1], variants.wraps(grid))
-            check_limits(cupy, source, grid)
-            if len(ways) >= WAYS_KEPT:
-                ways.clear()
-            way = ways[key] = ready(cupy, source)
-        if stream is None:
-            way(grid, values)
-        else:
-            with stream():
-                way(grid, values)
+    def elsewhere(*given: Any) -> None:
+        with cupy.cuda.Device(device.number):
+            launch(*given)
 
-    def launch(*given: Any) -> None:
-        if here() == device.number:
-            start(*given)
-        else:
-            with cupy.cuda.Device(device.number):
-                start(*given)
-
+    space["elsewhere"] = elsewhere
     return launch
-
-
-def current_device(cupy: Any) -> Callable[[], int]:
-    """What gives the number of the current device."""
-    found: Callable[[], int] = cupy.cuda.runtime.getDevice
-    return found
 
 
 def torch_stream(cupy: Any, number: int) -> Callable[[], Any]:
