@@ -30,6 +30,8 @@ PACKAGES = {
     "fla": ("fla-core",),
     "gems": ("flag-gems",),
     "conch": ("conch-triton-kernels",),
+    "torchao": ("torchao",),
+    "cce": ("cut-cross-entropy",),
     "inductor": ("torch",),
 }
 ABOUT = {
@@ -37,6 +39,8 @@ ABOUT = {
     "fla": "Flash Linear Attention: each op against its own naive reference",
     "gems": "FlagGems: its kernels in place of PyTorch's operators, on PyTorch's own sample inputs",
     "conch": "Conch: kernels of inference and vision, each against its own reference or PyTorch",
+    "torchao": "torchao: quantisation and products of quantised numbers, against PyTorch",
+    "cce": "Cut Cross-Entropy: forward and backward, against PyTorch in float32",
     "inductor": "torch.compile with its Triton backend for the CPU, against eager",
 }
 Rows = list[dict[str, object]]

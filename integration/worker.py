@@ -12,7 +12,7 @@ import os
 import sys
 from pathlib import Path
 
-LIBRARIES = ("liger", "fla", "gems", "conch", "inductor")
+LIBRARIES = ("liger", "fla", "gems", "conch", "torchao", "cce", "inductor")
 ENGINES = ("mytriton", "triton interpreter")
 
 
