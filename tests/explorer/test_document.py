@@ -8,6 +8,8 @@ import jsonschema
 import numpy as np
 import pytest
 
+import mytriton as triton
+import mytriton.language as tl
 from mytriton.explorer import Explanation
 from mytriton.explorer.document import Column, json_of, schema
 from tests.explorer.kernels import scale
@@ -101,3 +103,27 @@ def test_a_text_that_cannot_be_made_says_why() -> None:
         assert column.lines == ()
         assert "1024" in (column.error or "")
     assert document.column("asm").error is None
+
+
+@triton.jit
+def invariant(x, n, k):
+    total = 0.0
+    for i in range(n):
+        for j in range(k):
+            total += tl.load(x + (n * 7) + (i * 3)) * j
+    for _ in tl.static_range(2):
+        total += k * 5
+    tl.store(x, total)
+
+
+def test_what_leaves_a_loop_while_it_is_traced_is_marked() -> None:
+    """`n * 7` leaves both loops, `i * 3` the inner one; an unrolled loop is none of the IR."""
+    document = invariant.explain(np.ones(100, np.float32), 3, 4).document
+    traced = document.column("traced")
+    moved = [line for line, mark in zip(traced.lines, traced.marks) if mark == "moved"]
+    assert [line for line in moved if "mul n, 7" in line]
+    inner = [line for line in moved if line.startswith(" " * 8) and line.endswith(", 3 : i32")]
+    assert len(inner) == 1
+    assert not [line for line in moved if "mul k, 5" in line or "= load" in line]
+    (note,) = traced.notes
+    assert note.count == len(moved)

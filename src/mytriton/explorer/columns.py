@@ -25,6 +25,7 @@ from ..targets.cuda.specialise import Variants
 from .changes import changes
 from .document import Column, Note
 from .gpu_text import Located, ptx_lines, sass_lines
+from .invariants import moved_out
 from .places import Places
 
 if TYPE_CHECKING:
@@ -121,7 +122,16 @@ def _tree(maker: Maker, column: Column) -> Column:
 
 
 def _traced(maker: Maker, column: Column) -> Column:
-    return maker.ops(column, function_lines(maker.compilation["traced"]))
+    function = maker.compilation["traced"]
+    lines = function_lines(function)
+    made, moved = maker.ops(column, lines), moved_out(function)
+    if not moved:
+        return made
+    marks = tuple("moved" if op in moved else "" for _, op in lines)
+    wheres = (op.where for _, op in lines if op is not None and op in moved)
+    places = tuple(dict.fromkeys(map(maker.places.of, wheres)))
+    note = Note("loop-invariant", "leaves its loop while it is traced", places, len(moved))
+    return replace(made, marks=marks, notes=(note,))
 
 
 def _pass(at: int) -> Callable[[Maker, Column], Column]:
