@@ -24,9 +24,9 @@ from . import planted
 pytestmark = pytest.mark.skipif(bool(missing("cudasim")), reason=missing("cudasim"))
 SAMPLE = ("adam", "histogram", "int8_matmul")
 SIZES = {
-    "mandelbrot": (20, 31, 60),
-    "moe_permute": (60, 40, 12, 3),
-    "radix_sort": (5000, 2**31 - 1),
+    "mandelbrot": (50, 70, 60),
+    "moe_permute": (150, 200, 12, 3),
+    "radix_sort": (10_000, 2**31 - 1),
 }
 """Where the smallest sizes leave most lanes the same value, or loops a single turn."""
 

@@ -22,7 +22,7 @@ from ....ir.nodes import Param, Value
 from ....ir.types import Element, element_of
 from ....layouts.convert import Permute, Shuffle, convert
 from ....layouts.linear import Layout, log2
-from ....layouts.swizzle import Swizzle
+from ....layouts.swizzle import Swizzle, common_vector, swizzle
 from ..spelling import local_type, memory_type
 from .held import Held
 from .linear import Register, image, joined
@@ -218,16 +218,17 @@ class Scratch:
         return self.emitter.array(name, c_type, target, compute)
 
     def _shared(
-        self, held: Held, target: Layout, swizzle: Swizzle, name: str, element: Element
+        self, held: Held, target: Layout, placement: Swizzle, name: str, element: Element
     ) -> Held:
         """Written and read in accesses as wide as each side can make them."""
         source, emitter = held.layout, self.emitter
-        count = 1 << max(map(int.bit_length, swizzle.offsets), default=0)
+        placement = accessible(source, target, placement, self.size(element))
+        count = 1 << max(map(int.bit_length, placement.offsets), default=0)
         self.reserve(count * self.size(element))
-        placed, wanted = (side.mapped(swizzle.offset, side.shape) for side in (source, target))
-        self._write_all(held, placed, access_width(placed, swizzle.vector), element)
+        placed, wanted = (side.mapped(placement.offset, side.shape) for side in (source, target))
+        self._write_all(held, placed, access_width(placed, placement.vector), element)
         self.share()
-        vector = access_width(wanted, swizzle.vector)
+        vector = access_width(wanted, placement.vector)
         c_type, base = local_type(element), self.pointer(element)
         if vector == 1:
             return emitter.array(
@@ -257,6 +258,18 @@ class Scratch:
             emitter.put(f"{local_type(element)} several[{vector}] = {{{values}}};")
             at = f"{self.pointer(element)} + ({emitter.index(placed, r)})"
             emitter.put(f"store_vector<{vector}>({at}, several);")
+
+
+def accessible(source: Layout, target: Layout, placement: Swizzle, element_bytes: int) -> Swizzle:
+    """The placement, for accesses that both sides can make: one for wide accesses has conflicts
+    where they are narrower."""
+    while True:
+        sides = (side.mapped(placement.offset, side.shape) for side in (source, target))
+        width = min(access_width(side, placement.vector) for side in sides)
+        if width == placement.vector:
+            return placement
+        common = common_vector(source, target, placement.vector // 2)
+        placement = swizzle(source, target, element_bytes, common)
 
 
 def access_width(placed: Layout, most: int) -> int:
