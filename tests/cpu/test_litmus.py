@@ -88,6 +88,62 @@ def test_a_work_queue_gives_each_tile_once(n):
 
 
 @triton.jit
+def breaking_queue_kernel(counter, x, out, n, B: tl.constexpr):
+    while True:
+        item = tl.atomic_add(counter, 1)
+        if n <= item:
+            break
+        at = item * B + tl.arange(0, B)
+        value = tl.load(x + at)
+        if tl.sum(value, axis=0) < 0:
+            break
+        tl.store(out + at, value)
+
+
+def test_a_queue_that_ends_by_a_break_waits_for_nobody():
+    n = 50
+    x = np.arange(n * 32, dtype=np.int64)
+    out, counter = np.zeros_like(x), np.zeros(1, np.int32)
+    made = breaking_queue_kernel[(23,)](counter, x, out, n, B=32, target="cpu")
+    np.testing.assert_array_equal(out, x)
+    assert counter[0] == n + 23
+    assert not any(map(may_spin, walk(made.function.body)))
+    assert "noalias %x" in made.llvm and "wait_turn" not in made.llvm
+
+
+@triton.jit
+def waiting_break_kernel(counter, flag, out):
+    """The second program raises what the first one's bound is; the counter is not masked off."""
+    if tl.program_id(0) == 0:
+        while True:
+            seen = tl.atomic_add(counter, 0)
+            if seen >= 1:
+                break
+        tl.store(out, tl.load(flag))
+    else:
+        tl.store(flag, 7)
+        tl.atomic_add(counter, 1)
+
+
+@triton.jit
+def moving_bound_kernel(counter, bound, out):
+    """The counter runs after a bound that is read again each turn: it may never get there."""
+    while True:
+        taken = tl.atomic_add(counter, 1)
+        if taken >= tl.load(bound):
+            break
+    tl.store(out, 1)
+
+
+def test_a_break_that_another_program_decides_is_waited_for():
+    counter, flag, out = (np.zeros(1, np.int32) for _ in range(3))
+    made = waiting_break_kernel[(2,)](counter, flag, out, target="cpu")
+    assert out[0] == 7 and any(map(may_spin, walk(made.function.body)))
+    made = moving_bound_kernel[(2,)](counter, flag, out, target="cpu")
+    assert out[0] == 1 and any(map(may_spin, walk(made.function.body)))
+
+
+@triton.jit
 def last_kernel(partial, count, out, P: tl.constexpr, B: tl.constexpr):
     program, lanes = tl.program_id(0), tl.arange(0, B)
     tl.store(partial + program * B + lanes, program + lanes)
