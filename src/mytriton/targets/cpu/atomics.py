@@ -15,11 +15,15 @@ from ...ir.ops import TABLE
 from ...ir.structural import ATOMIC_ROWS
 from ...ir.types import Element, ScalarType, element_of, shape_of
 from . import access, rows
+from .addresses import address_of
+from .atomic_sums import add_to_table
 from .casts import decode, encode
 from .code import Reg
 from .lowering import Index, RootEmission
-from .nest import Nest, Pointer
-from .pointwise import evaluate, fit, unit_of
+from .masks import mask_at
+from .nest import Access, Nest
+from .operands import type_of
+from .pointwise import evaluate, fit
 from .region import FunctionEmitter
 from .schedule.plan import Root
 from .types import SIZES, memory
@@ -171,11 +175,17 @@ def scalar_atomic(emitter: FunctionEmitter, nest: Nest, op: Op) -> None:
 
 
 def _prepare(nest: Nest, root: Root, index: Index) -> list[Any]:
-    assert root.op is not None
-    return [
-        None if operand is None else evaluate(nest, operand, fit(operand, index))
-        for operand in root.op.operands
-    ]
+    """The operands' forms; of the mask what is left to test."""
+    op = root.op
+    assert op is not None
+    values, mask = _parts(op)
+    place = address_of(nest, op.operands[0], index)
+    given = [evaluate(nest, value, fit(value, index)) for value in values]
+    known = len(nest.version.bounds)
+    found = mask_at(nest, mask, index, True)
+    bounds, kind = tuple(nest.version.bounds[known:]), access.class_of(nest, place)
+    nest.note(Access("atomic", op.operands[0], kind, found is not None, bounds))
+    return [place, given, found]
 
 
 def _only(nest: Nest, form: Any) -> Reg:
@@ -188,25 +198,32 @@ def _only(nest: Nest, form: Any) -> Reg:
 def _perform(nest: Nest, root: Root, index: Index, forms: list[Any]) -> None:
     op = root.op
     assert op is not None
-    values, mask = _parts(op)
-    element = element_of(values[0].ty)
-    place = (
-        forms[0]
-        if isinstance(forms[0], Pointer)
-        else Pointer(forms[0], None, unit_of(op.operands[0]))
-    )
-    address = _only(nest, place)
-    given = [_only(nest, form) for form in forms[1 : 1 + len(values)]]
-    guard = _only(nest, forms[2]) if mask is not None else None
-    valid = nest.version.tail_mask
+    place, values, mask = forms
+    element = element_of(type_of(op, 1))
+    address, given = _only(nest, place), [_only(nest, form) for form in values]
+    guard, valid = None if mask is None else _only(nest, mask), nest.version.tail_mask
     if valid is not None:
         guard = access.both(nest, guard, nest.extract(valid, 0))
+    if op in nest.writer.summed:
+        return _sum_up(nest, address, given[0], guard)
     old = guarded(nest, element, address, guard, _act_of(op, element, given))
-    if shape_of(op.types[0]):
+    if shape_of(op.types[0]) and op not in nest.writer.unread:
         home = nest.places[op.results[0]]
         value = Reg(old.text, old.type, 0, len(nest.codes) - 1)
         offset = access.offset_in(nest, home, index)
         access.keep(nest, home.address, home.element, offset, value)
+
+
+def _sum_up(nest: Nest, address: Reg, value: Reg, mask: Reg | None) -> None:
+    """Adds to the thread's table, where the mask is true."""
+    code, table, end = nest.codes[-1], nest.writer.entry_registers["table"], ""
+    if mask is not None:
+        do, end = nest.writer.names.fresh("do"), nest.writer.names.fresh("past")
+        code.add(f"br i1 {mask.text}, label %{do}, label %{end}")
+        code.start(do)
+    add_to_table(nest, table, address, value)
+    if end:
+        code.branch(end)
 
 
 ATOMIC = RootEmission(_prepare, _perform)

@@ -13,6 +13,7 @@ from typing import Any
 from ...errors import Where
 from ...ir.nodes import Const, Function, Op, number, walk
 from ...ir.text import SSAPrinter
+from .atomic_sums import clear_table, summed_atomics, unread_atomics
 from .code import Code, Module, Names
 from .host import Host
 from .launch.cooperative_launch import waits
@@ -85,7 +86,12 @@ def kernel_text(function: Function, overlap: bool, host: Host) -> KernelText:
         "\n".join(module.globals.values()),
         "\n\n".join(module.helpers.values()),
         "\n".join(program),
-        run_text(params, waits(function), "llvm.x86.tilerelease" in module.declarations),
+        run_text(
+            params,
+            waits(function),
+            "llvm.x86.tilerelease" in module.declarations,
+            emitter.table,
+        ),
     ]
     text = "\n\n".join(part for part in parts if part) + "\n"
     before = text[: text.index(program[0])].count("\n") + 2
@@ -116,6 +122,9 @@ def emitted(function: Function, overlap: bool, host: Host) -> tuple[FunctionEmit
     emitter = FunctionEmitter(function, writer, plans)
     params = bind_params(emitter, overlap or meets)
     emitter.messages += messages(function)
+    writer.unread, writer.summed = unread_atomics(function), summed_atomics(function, overlap)
+    if writer.summed:
+        emitter.add_table()
     module.overloaded("llvm.umax", "i64", 0, 2)
     start = names.fresh("start")
     code = Code(start)
@@ -188,12 +197,12 @@ TAKE = (
 """Takes programs `%first` … `%last`: one part in `chunk_divisor` of those left, at least one."""
 
 
-def run_text(params: list[str], counts: bool, tiles: bool) -> str:
+def run_text(params: list[str], counts: bool, tiles: bool, table: int | None) -> str:
     """`run(record, arena)`: takes chunks of programs until none is left, or the launch is stopped.
 
     Chunks are large at first, which memory likes, and small at last, so that threads end together.
     `counts`: it notes each program that is finished. `tiles`: it has used the matrix unit, which
-    it gives back.
+    it gives back. `table`: where in the arena it sums up atomic additions.
     """
     finished = [
         f"  %finished = getelementptr i8, ptr %record, i64 {offset('finished')}",
@@ -215,6 +224,7 @@ def run_text(params: list[str], counts: bool, tiles: bool) -> str:
         *extents,
         *sizes,
         *loads,
+        *([] if table is None else clear_table(table)),
         "  br label %take",
         *TAKE,
         "each:",
@@ -237,6 +247,7 @@ def run_text(params: list[str], counts: bool, tiles: bool) -> str:
         "rest.of.launch:",
         "  br i1 %fine, label %take, label %done",
         "done:",
+        *([] if table is None else ["  call void @add_table(ptr %table)"]),
         *(["  call void @llvm.x86.tilerelease()"] if tiles else []),
         "  ret void",
         "}",

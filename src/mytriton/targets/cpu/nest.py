@@ -109,6 +109,10 @@ class Writer:
     """The registers of scalar values, bound as the region's code is made."""
     homes: dict[Value | Param, Home] = field(default_factory=dict)
     """Where blocks that are stored lie."""
+    unread: frozenset[Op] = frozenset()
+    """The atomics whose old values nothing uses."""
+    summed: frozenset[Op] = frozenset()
+    """Those that are added up in the thread's table (`atomic_sums`)."""
     entry_registers: dict[str, Reg] = field(default_factory=dict)
     """Registers that the entry block defines when they are first asked for, by purpose."""
 

@@ -16,6 +16,7 @@ from ...passes.provenance import makes_unknown_addresses
 from ...passes.strides import StrideAnalysis, strides_of
 from . import access
 from .arena import Arena
+from .atomic_sums import ADD_TABLE, TABLE_BYTES
 from .code import Code, Reg
 from .lane_axis import StridedAccess, strided_accesses
 from .loops import NestEmitter
@@ -44,7 +45,20 @@ class FunctionEmitter:
     messages: list[Op] = field(default_factory=list)
     """The asserts and prints, by number."""
 
+    table: int | None = None
+    """Where in the arena atomic additions are summed up; None where none are."""
+
     # -- places
+
+    def add_table(self) -> None:
+        """Makes room for the table of `atomic_sums`, for as long as the launch takes."""
+        self.table = self.arena.take((TABLE_BYTES,), "i8")
+        module = self.writer.module
+        module.intrinsic("llvm.memset.p0.i64", "void", ["ptr", "i8", "i64", "i1"])
+        module.helpers["add_table"] = ADD_TABLE
+        name = self.writer.names.fresh("table")
+        self.writer.entry.add(f"%{name} = getelementptr i8, ptr %arena, i64 {self.table}")
+        self.writer.entry_registers["table"] = Reg(f"%{name}", "ptr")
 
     def new_home(
         self,
