@@ -1,4 +1,5 @@
-"""The command line: `mytriton run`, `show`, `explain`, `cache`, `doctor`, `install-stand-in`.
+"""The command line: `mytriton run`, `show`, `explain`, `export`, `cache`, `doctor`, and
+`install-stand-in`.
 
 Each command is a thin reader of a module that does the work and can be called from Python
 as well.
@@ -7,6 +8,7 @@ as well.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import sys
 from collections.abc import Sequence
@@ -83,6 +85,8 @@ def parser() -> argparse.ArgumentParser:
         commands.add_parser("explain", help="one page from a kernel's Python to machine code")
     )
 
+    _export_options(commands.add_parser("export", help="a kernel as a C header with its code"))
+
     switch = commands.add_parser(
         "install-stand-in", help="make `import triton` mean this package in a virtual environment"
     )
@@ -118,6 +122,21 @@ def _explain_options(explain: argparse.ArgumentParser) -> None:
     explain.add_argument("--json", action="store_true", help="the document, to stdout or -o")
     explain.add_argument("--open", action="store_true", help="open the page in the browser")
     explain.set_defaults(command=_explain)
+
+
+def _export_options(export: argparse.ArgumentParser) -> None:
+    export.add_argument("kernel", help="file.py::kernel")
+    export.add_argument("--sig", default="", help="types and constexprs, as for show")
+    export.add_argument("--target", choices=("cpu", "cuda"), default="cpu")
+    export.add_argument("-o", "--output", type=Path, default=Path(), help="the folder; default: .")
+    export.add_argument("--arch", default="sm_80", help="cuda: the GPU architecture")
+    export.add_argument("--num-warps", type=int, help="cuda: the warps of a program")
+    export.add_argument(
+        "--restrict",
+        action="store_true",
+        help="arrays that the kernel stores to share no memory with others",
+    )
+    export.set_defaults(command=_export)
 
 
 def version() -> str:
@@ -213,6 +232,20 @@ def lexer(name: str) -> Any:
     from .ssa_lexer import SsaLexer
 
     return SsaLexer()
+
+
+def _export(options: argparse.Namespace) -> int:
+    from .export import export
+
+    file, name = choose(options.kernel)
+    if name is None:
+        raise SignatureError(f"say which kernel:\n{listing(file)}")
+    compiled = compilation(file, name, options.sig, options.arch)
+    asked = dataclasses.replace(compiled.options, num_warps=options.num_warps)
+    compiled = Compilation(compiled.fn, compiled.arguments, asked)
+    made = export(compiled, options.target, options.output, options.restrict)
+    print(f"{made.header} {made.code}")
+    return 0
 
 
 def _cache(options: argparse.Namespace) -> int:

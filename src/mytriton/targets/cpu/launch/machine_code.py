@@ -112,9 +112,14 @@ class MachineCode:
 
 
 def object_code(text: str, here: Host) -> bytes:
-    """Compiles a module into an object file."""
+    """Compiles a module into an object file for this process."""
+    return emitted(text, here, machine(here))
+
+
+def emitted(text: str, here: Host, by: Any) -> bytes:
+    """Compiles a module into an object file, by a code generator for the machine."""
     with _lock:
-        code: bytes = machine(here).emit_object(optimised(text, here))
+        code: bytes = by.emit_object(optimised(text, here))
         return code
 
 
