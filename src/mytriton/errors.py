@@ -28,10 +28,16 @@ def is_user_code(filename: str) -> bool:
     return not filename.startswith(PACKAGE)
 
 
+def has_text(filename: str) -> bool:
+    """Whether the lines that `linecache` has under a name are those of the code of that name: many
+    texts are called `<string>`, and Python 3.13 keeps that of `python -c` under it."""
+    return filename not in ("<string>", "<stdin>")
+
+
 def source_line(frame: FrameType, line: int | None = None) -> str:
     """The line a frame is at (or another of its file), stripped; '' where it cannot be had."""
-    number = frame.f_lineno if line is None else line
-    return linecache.getline(frame.f_code.co_filename, number, frame.f_globals).strip()
+    number, file = frame.f_lineno if line is None else line, frame.f_code.co_filename
+    return linecache.getline(file, number, frame.f_globals).strip() if has_text(file) else ""
 
 
 class Location(NamedTuple):
@@ -47,7 +53,7 @@ class Location(NamedTuple):
     @property
     def text(self) -> str:
         """The source line itself, stripped; empty where the source cannot be had."""
-        return linecache.getline(self.file, self.line).strip()
+        return linecache.getline(self.file, self.line).strip() if has_text(self.file) else ""
 
 
 Where = tuple[Location, ...]

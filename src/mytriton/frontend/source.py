@@ -20,7 +20,7 @@ from types import CodeType, FunctionType
 from typing import Any, Generic, TypeVar
 from weakref import ref
 
-from ..errors import CompileError, Location
+from ..errors import CompileError, Location, has_text
 from ..ir.recursion import deeply
 from .precedence import mark_bare
 
@@ -57,6 +57,8 @@ def remember(function: FunctionType) -> None:
 
 def _file_lines(function: FunctionType) -> list[str]:
     file = function.__code__.co_filename
+    if not has_text(file):
+        return []
     linecache.checkcache(file)
     return linecache.getlines(file, function.__globals__)
 

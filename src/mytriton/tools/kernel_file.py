@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -43,6 +43,12 @@ def without_launches() -> Iterator[None]:
     finally:
         for kind, method in kept:
             setattr(kind, "__getitem__", method)  # noqa: B010
+
+
+def standing_in() -> AbstractContextManager[None]:
+    """The stand-in for the extent of a `with`; nothing where another Triton is imported already."""
+    other = "triton" in sys.modules and not stand_in.is_active()
+    return nullcontext() if other else stand_in.active()
 
 
 def _descendants(kind: type) -> Iterator[type]:
@@ -113,7 +119,7 @@ def load(path: Path) -> KernelFile:
     sys.modules[path.stem] = module
     stopped = ""
     try:
-        with stand_in.active(), without_launches(), redirect_stdout(sys.stderr):
+        with standing_in(), without_launches(), redirect_stdout(sys.stderr):
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         stopped = _place(error, path)
