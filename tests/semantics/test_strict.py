@@ -29,7 +29,7 @@ TYPES: dict[str, Any] = {
     "X": PointerType(F32), "Y": PointerType(F32), "B": PointerType(I8),
     "n": I32, "k": I32, "f": F32, "C": 16, "D": 5,
 }  # fmt: skip
-assert len(CASES) == 51, "a block of the file is not read"
+assert len(CASES) == 55, "a block of the file is not read"
 by_name = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
@@ -105,6 +105,17 @@ def test_triton_accepts_the_random_programs_that_strict_mode_accepts(tmp_path: P
 def odd_kernel(x, out, N: tl.constexpr):
     i = tl.arange(0, N)
     tl.store(out + i, 2 * tl.load(x + i))
+
+
+@triton.jit
+def größer(x):
+    tl.store(x, tl.load(x) + 1)
+
+
+def test_a_kernel_has_a_name_in_ascii() -> None:
+    größer[(1,)](np.zeros(1, np.float32), target="interpret")
+    with triton.strict(), pytest.raises(StrictError, match="the kernel's name `größer`"):
+        größer[(1,)](np.zeros(1, np.float32), target="interpret")
 
 
 def test_a_launch_is_compiled_for_the_mode_it_is_launched_in() -> None:

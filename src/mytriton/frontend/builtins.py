@@ -6,7 +6,7 @@ One entry a builtin: `float(x)` of a Python value stays Python; of a tensor it c
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..ir.build import current
@@ -16,6 +16,7 @@ from ..language import library, math
 from ..language.constexpr import unwrap
 from ..language.promotion import cast
 from ..language.tensor import tensor
+from ..strict import refuse
 
 
 def _any(values: Any) -> bool:
@@ -85,6 +86,7 @@ def _print(*args: Any, sep: str = " ", hex: bool = False, **kwargs: Any) -> None
     base 16 with hex. A number that is known is part of the text. With `file` it is Python's print.
     """
     builder = current()
+    check_print(args)
     if kwargs.get("file") is not None:
         builtins.print(*args, sep=sep, **kwargs)
         return
@@ -104,6 +106,13 @@ def _print(*args: Any, sep: str = " ", hex: bool = False, **kwargs: Any) -> None
             texts.append(builtins.str(value))
     prefix = "".join(text + sep for text in texts) if values else sep.join(texts)
     _emit_print(values, prefix, hex)
+
+
+def check_print(args: Sequence[Any]) -> None:
+    """In strict mode, refuses a print that is no text followed by values."""
+    values = [unwrap(value) for value in args]
+    if not isinstance(next(iter(values), None), str) or any(isinstance(v, str) for v in values[1:]):
+        refuse("print of anything but a text and then values", 'print("x and y are", x, y)')
 
 
 def _shown(value: Any, hex: bool) -> str:

@@ -22,6 +22,7 @@ from ..errors import (
     is_user_code,
     wrong_arguments,
 )
+from ..strict import refuse
 from .python_errors import EXPLAINED, explained
 from .rewritten import rewritten
 from .signature import as_call, constexpr_argument, is_constexpr, signature
@@ -90,6 +91,8 @@ def inline(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     stack = _inlining.get()
     if len(stack) >= MAX_DEPTH:
         raise _too_deep(function, stack)
+    if function in stack:
+        refuse(f"`{function.__name__}` calls itself", "a loop, or tl.static_range")
     form = signature(function)
     try:
         bound = form.bind(*args, **kwargs)

@@ -18,6 +18,7 @@ from ..ir.nodes import Function, Param
 from ..ir.types import Type
 from ..language.debug import printing
 from ..language.tensor import tensor
+from ..strict import refuse
 from .aliases import check_shared, sharing
 from .guards import Guard, Guards, guards_of, is_violated
 from .inline import recording, run
@@ -90,6 +91,8 @@ def _refuse_changes(guards: Guards, number: int) -> None:
 def _trace(
     function: Callable[..., Any], arguments: Mapping[str, Any], builder: Builder
 ) -> Function:
+    if not function.__name__.isascii():
+        refuse(f"the kernel's name `{function.__name__}`", "letters of ASCII")
     parameters = signature(function).parameters
     params: list[Param] = []
     given: dict[str, Any] = {}

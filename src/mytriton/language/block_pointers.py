@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from ..errors import CompileTypeError, CompileValueError
 from ..ir.build import current
 from ..ir.types import I32, I64, Element, VectorType
+from ..strict import refuse
 from . import memory, promotion
 from .arguments import (
     Axes,
@@ -244,6 +245,10 @@ def make_block_ptr(
     axis; block_shape: constants. order: the axes, fastest first; a hint. Raises CompileValueError
     for another number of values than axes.
     """
+    refuse(
+        "tl.make_block_ptr, which is gone from Triton 3.9",
+        "tl.make_tensor_descriptor(base, shape, strides, block_shape)",
+    )
     what = "make_block_ptr"
     pointer, extents, steps, block = array_argument(base, shape, strides, block_shape, what)
     places = [axis_argument(axis, len(block), "order") for axis in unwrap(order)]
