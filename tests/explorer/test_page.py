@@ -331,6 +331,24 @@ def test_costs_lead_back_to_the_code(browser: Any, recorded: Path) -> None:
     page.close()
 
 
+def test_costs_of_a_kernel_without_floats(browser: Any, tmp_path: Path) -> None:
+    """No operations on floats, or nothing touched at all: there is no point under the roof."""
+
+    @triton.jit
+    def count(x, n):
+        i = tl.arange(0, 32)
+        tl.store(x + i, i + n, mask=i < n)
+
+    for n in (7, 0):
+        page = tmp_path / f"{n}.html"
+        count.explain(np.zeros(32, np.int32), n, grid=(1,)).save(page)
+        for view in ("#costs", "#accesses", "#layouts"):
+            watched = Watched(browser, page, view)
+            assert watched.page.locator("svg.roofline").count() == 0
+            assert watched.faults == []
+            watched.page.close()
+
+
 def test_accesses_program_by_program(browser: Any, recorded: Path) -> None:
     watched = Watched(browser, recorded, "#accesses")
     page = watched.page

@@ -24,10 +24,11 @@ Step = int | str
 
 @dataclass(frozen=True)
 class Steps:
-    """The step along each axis, () of a scalar. name: of a uniform value, as an expression."""
+    """The step along each axis, () of a scalar. name: of a uniform value, as an expression, in
+    which … stands for what has no name."""
 
     axes: tuple[Step, ...]
-    name: str = "?"
+    name: str = "…"
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,10 @@ def _unknown(ty: Type, name: str, op: Op) -> Form:
 def _blame(op: Op, ty: Type) -> Form:
     if not shape_of(ty):
         return Steps((), "a value")
-    return NoSteps(BLAME.get(op.name, f"is computed by `{op.row.symbol or op.name}`"), op)
+    return NoSteps(
+        BLAME.get(op.name, f"is computed by `{_symbol(op) or op.name}`"),
+        op,
+    )
 
 
 BLAME = {
@@ -123,9 +127,14 @@ BLAME = {
 }
 
 
+def _symbol(op: Op) -> str | None:
+    """How Python writes an op on ints; None where it has no sign."""
+    return "//" if op.name == "div" else op.row.symbol
+
+
 def _uniform_name(forms: Forms, op: Op) -> str:
     names = [named(forms.of(operand)) for operand in op.operands if operand is not None]
-    symbol = op.row.symbol
+    symbol = _symbol(op)
     if symbol and len(names) == 2:
         return f"({names[0]} {symbol} {names[1]})"
     if op.name in ("broadcast", "reshape", "cast", "hint") and names:
@@ -135,7 +144,7 @@ def _uniform_name(forms: Forms, op: Op) -> str:
 
 def named(form: Form) -> str:
     """A uniform value as the kernel would write it."""
-    return form.name if isinstance(form, Steps) else "?"
+    return form.name if isinstance(form, Steps) else "…"
 
 
 # -- rules
@@ -155,7 +164,7 @@ def _plus(left: Step, right: Step, sign: int = 1) -> Step:
         return left
     if left == 0 and sign == 1:
         return right
-    return f"{left} {'+' if sign == 1 else '-'} {right}"
+    return f"({left} {'+' if sign == 1 else '-'} {right})"
 
 
 def _sum(sign: int) -> Rule:
@@ -165,6 +174,8 @@ def _sum(sign: int) -> Rule:
         if isinstance(left, NoSteps) or isinstance(right, NoSteps):
             return left if isinstance(left, NoSteps) else right
         axes = tuple(_plus(a, b, sign) for a, b in zip(left.axes, right.axes))
+        if any(left.axes) or any(right.axes):
+            return Steps(axes)
         return Steps(axes, f"({left.name} {'+' if sign == 1 else '-'} {right.name})")
 
     return rule
@@ -190,7 +201,7 @@ def _product(forms: Forms, op: Op) -> Form:
             known = constant_of(operand)
             factor: Step = int(known.value) if known is not None else other.name
             axes = tuple(_times(step, factor) for step in one.axes)
-            return Steps(axes, f"({one.name} * {other.name})")
+            return Steps(axes) if any(one.axes) else Steps(axes, f"({one.name} * {other.name})")
     if isinstance(sides[1], NoSteps):
         return sides[1]
     return NoSteps("is a product of two that vary", op)
@@ -203,7 +214,8 @@ def _shift(forms: Forms, op: Op) -> Form:
     if count is None:
         return NoSteps("is shifted by a value", op)
     factor = 1 << int(count.value)
-    return Steps(tuple(_times(step, factor) for step in form.axes), f"({form.name} * {factor})")
+    axes = tuple(_times(step, factor) for step in form.axes)
+    return Steps(axes) if any(form.axes) else Steps(axes, f"({form.name} * {factor})")
 
 
 def _same(forms: Forms, op: Op) -> Form:
@@ -251,7 +263,7 @@ def _trans(forms: Forms, op: Op) -> Form:
 
 
 def _arange(forms: Forms, op: Op) -> Form:
-    return Steps((1,), "arange")
+    return Steps((1,))
 
 
 RULES: dict[str, Rule] = {

@@ -119,7 +119,7 @@ function roofCard({ totals, roofs }) {
   return element(
     "article", { className: "card wide" }, element("h3", { textContent: "Under the roof" }),
     element("p", { textContent: `${ran} asked for ${short(totals.bytes, "B")}, ${short(totals.distinct, "B")} of them distinct, and took ${short(totals.operations, "operations")} on floats${totals.products ? ` (${Math.round((100 * totals.products) / totals.operations)} % in products)` : ""}: ${intensity.toPrecision(3)} operations a byte.` }),
-    roofline(totals, roofs), list,
+    totals.operations && totals.distinct ? roofline(totals, roofs) : "", list,
   );
 }
 
