@@ -181,3 +181,29 @@ def test_every_program_runs_in_every_order(target: str) -> None:
         numbers[(3, 5, 2)](out, 3, 5)
     assert not session.findings
     assert out.tolist() == list(range(7, 37))
+
+
+@triton.jit
+def hands_over(x, part, flag, out, BLOCK: tl.constexpr, BARRIER: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    if tl.program_id(0) == 0:
+        tl.store(part + i, tl.load(x + i))
+        if BARRIER:
+            tl.debug_barrier()
+        tl.atomic_xchg(flag, 1, sem="release")
+    else:
+        while tl.atomic_add(flag, 0, sem="acquire") == 0:
+            pass
+        value = tl.load(part + i)
+        tl.store(out + i, value)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_threads_of_a_block_meet_before_one_releases(target: str) -> None:
+    def arguments() -> tuple[Any, ...]:
+        return (*ones(64, 64), np.zeros(1, I32), *ones(64))
+
+    assert not found(target, "races", hands_over, 2, *arguments(), BLOCK=64, BARRIER=True)
+    findings = found(target, "races", hands_over, 2, *arguments(), BLOCK=64, BARRIER=False)
+    finding = one(findings, hands_over, "value = ")
+    assert finding.notes[0].where[0].line == line_of(hands_over, "tl.store(part")

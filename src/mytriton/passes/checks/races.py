@@ -2,8 +2,9 @@
 
 Beside each array lie two arrays of i32, a word an element: who wrote it last, and who read it last.
 
-    word   0 nobody, else   flag << 30 | (program mod 2**22) << 8 | access
+    word   0 nobody, else   flag << 30 | block << 29 | (program mod 2**21) << 8 | access
     flag   of a writer: by an atomic; of a reader: another program has read it as well
+    block  the access was of a block, so by many threads of a GPU
     access the number of the op, from 1 (`origins`), 255 for all from there on
 
 A store looks for another program's number in both words, a load in the writer's, an atomic in both,
@@ -12,9 +13,10 @@ other, so it does not matter which of the two comes first, and these are plain v
 
 Programs that synchronise are ordered by their acquires and releases, of which each takes a number
 from a clock. Beside each word then lies the time of the access. An access by q is before one by p
-if q has released something since and p has acquired something since. (That may take unordered
-accesses for ordered, never the reverse; vector clocks would know: C. Flanagan and S. N. Freund,
-"FastTrack", PLDI 2009.)
+if q has released something since and p has acquired something since. One thread of q releases, so
+an access by a block counts only if the program has met at a barrier before it released. (This may
+take unordered accesses for ordered, never the reverse; vector clocks would know: C. Flanagan and
+S. N. Freund, "FastTrack", PLDI 2009.)
 
 Within a program a store and a later load of the element by another lane need a `tl.debug_barrier`,
 or an atomic that acquires, between them, since the lanes of a GPU are different threads: a third
@@ -40,8 +42,8 @@ from .findings import Finding, emit_findings, first_lane, lanes_of, stretched
 from .hidden import HiddenParams, is_array, with_hidden
 from .insert import mask_of
 
-FLAG = 1 << 30
-PROGRAM_BITS, ACCESS_BITS = 22, 8
+FLAG, BLOCK = 1 << 30, 1 << 29
+PROGRAM_BITS, ACCESS_BITS = 21, 8
 MOST_ACCESSES = (1 << ACCESS_BITS) - 1
 ACQUIRES, RELEASES = ("acquire", "acq_rel"), ("release", "acq_rel")
 LANE_BITS = 20
@@ -92,7 +94,7 @@ class Access:
 
     def foreign(self, word: IrTerm) -> IrTerm:
         """Where a word is another program's."""
-        other = ((word ^ self.me) & (FLAG - 1)) >> ACCESS_BITS
+        other = ((word ^ self.me) & (BLOCK - 1)) >> ACCESS_BITS
         return word.ne(0) & other.ne(0)
 
 
@@ -129,19 +131,30 @@ class _Races(Rebuild):
 
     def op(self, op: Op) -> Sequence[Operand]:
         if synchronises(op, RELEASES):
-            current().emit(
-                "store", [self.mine("released"), self._bump(self.counter("clock")), None]
-            )
+            self._release(bool(shape_of(op.types[0])))
         array = self.array(op) if accesses_memory(op) else None
         if array is not None:
             self.look(self.access(op, array))
         results = super().op(op)
         if self.exchanged and (op.name == "barrier" or synchronises(op, ACQUIRES)):
             self._bump(self.counter("barriers"))
+        if self.clocked and (op.name == "barrier" or synchronises(op, ACQUIRES)):
+            self._note("met")
         if synchronises(op, ACQUIRES):
-            now = emit("load", self.counter("clock"), None, None)
-            current().emit("store", [self.mine("acquired"), now, None])
+            self._note("acquired")
         return results
+
+    def _release(self, by_all: bool) -> None:
+        """What the thread that releases has done until now is released, and what all threads have
+        done until they met last; `by_all`: each releases."""
+        self._note("released")
+        done = emit("load", self.mine("released" if by_all else "met"), None, None)
+        current().emit("store", [self.mine("released_blocks"), done, None])
+
+    def _note(self, role: str) -> None:
+        """Sets this program's number of a role to the time."""
+        now = self._bump(self.counter("clock"))
+        current().emit("store", [self.mine(role), now, None])
 
     # -- what a launch provides
 
@@ -164,7 +177,7 @@ class _Races(Rebuild):
         return (IrTerm(before) + 1).value
 
     def program(self) -> IrTerm:
-        """The number of this program in the grid, modulo 2 ** 22."""
+        """The number of this program in the grid, modulo 2 ** 21."""
         x, y, z = (IrTerm(emit("program_id", axis=axis)) for axis in range(3))
         nx, ny = (IrTerm(emit("num_programs", axis=axis)) for axis in range(2))
         return ((z * ny + y) * nx + x) & (1 << PROGRAM_BITS) - 1
@@ -180,7 +193,7 @@ class _Races(Rebuild):
         bytes_ = IrTerm(IrTerm(pointer).to(I64).value) - IrTerm(start)
         index = bytes_ >> (array.ty.element.itemsize.bit_length() - 1)
         number = min(len(self.origins), MOST_ACCESSES)
-        me = (self.program() << ACCESS_BITS) | number
+        me = (self.program() << ACCESS_BITS) | (number | (BLOCK if shape_of(pointer.ty) else 0))
         mask = self.operand(mask_of(op))
         return Access(op, array, mask, shape_of(pointer.ty), index, me)
 
@@ -234,12 +247,23 @@ class _Races(Rebuild):
         if not self.clocked:
             return foreign
         time = access.read(self.words(f"{role}_time", access.array))
-        whose = (word & (FLAG - 1)) >> ACCESS_BITS
-        at = emit("addptr", self.words("released", None), whose.value)
-        mask = foreign if access.mask is None else foreign & IrTerm(access.mask)
-        released = IrTerm(emit("load", at, mask.value, constant(0, I32)))
+        released = (
+            (word & BLOCK)
+            .ne(0)
+            .where(
+                self.theirs(access, word, foreign, "released_blocks"),
+                self.theirs(access, word, foreign, "released"),
+            )
+        )
         acquired = IrTerm(emit("load", self.mine("acquired"), None, None))
         return foreign & ((released >= time) & (acquired >= time) ^ True)
+
+    def theirs(self, access: Access, word: IrTerm, foreign: IrTerm, role: str) -> IrTerm:
+        """The number of a role of the programs that words are of."""
+        whose = (word & (BLOCK - 1)) >> ACCESS_BITS
+        at = emit("addptr", self.words(role, None), whose.value)
+        mask = foreign if access.mask is None else foreign & IrTerm(access.mask)
+        return IrTerm(emit("load", at, mask.value, constant(0, I32)))
 
     # -- lanes of one program
 
