@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import KernelMemoryError, Location
 from ..ir.nodes import Op
 from ..passes.checks.findings import decoded
-from ..passes.checks.races import ACCESS_BITS, MOST_ACCESSES, PROGRAM_BITS
+from ..passes.checks.races import ACCESS_BITS, FLAG, MOST_ACCESSES, PROGRAM_BITS
 from ..targets.reports import Listener, Told
 from .findings import Finding, Note
 
@@ -126,6 +126,8 @@ def _race(told: Told, origins: Origins, kernel: str) -> Finding:
     number = tainted.number & MOST_ACCESSES
     other = accesses[number - 1] if 0 < number < MOST_ACCESSES else None
     whose, did = f"program {tainted.number >> ACCESS_BITS & (1 << PROGRAM_BITS) - 1}", tainted.role
+    if did == "read" and tainted.number & FLAG:
+        whose = "another program"  # several have, and only the last is known
     help = "let programs write apart, use atomics, or order them by a release and an acquire"
     if tainted.role == "lanes":
         whose, did = "another lane of the program", "written"
