@@ -103,6 +103,9 @@ class Provided:
             count = 1 if param.role == "clock" else min(self.programs, 1 << PROGRAM_BITS)
             return self._array(param, np.zeros(count, np.int32))
         start, end = self._span(param.of)
+        if param.role == "shared":
+            others = [b.span for p, b in self.buffers.items() if p is not param.of]
+            return int(any(low < end and start < high for low, high in others))
         if param.role in ("start", "end"):
             return start if param.role == "start" else end
         return self._words(param, self.buffers[param.of], (start, end))

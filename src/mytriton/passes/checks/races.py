@@ -7,6 +7,9 @@ Beside each array lie two arrays of i32, a word an element: who wrote it last, a
     block  the access was of a block, so by many threads of a GPU
     access the number of the op, from 1 (`origins`), 255 for all from there on
 
+Nothing is looked for in the reader's words of an array that the kernel never loads from, nor at
+loads of one that it never stores to, unless another argument shares memory with it (`shared`).
+
 A store looks for another program's number in both words, a load in the writer's, an atomic in both,
 but not at other atomics; then each leaves its own. The programs of such a launch run one after the
 other, so it does not matter which of the two comes first, and these are plain vector accesses.
@@ -25,7 +28,7 @@ array holds the lane that wrote, and how many barriers the program had passed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...elementary.term import IrTerm
@@ -38,6 +41,7 @@ from ...ir.recursion import Walk
 from ...ir.types import I32, I64, PointerType, shape_of
 from ..provenance import provenance
 from ..rebuild import Rebuild
+from .branches import emit_if
 from .findings import Finding, emit_findings, first_lane, lanes_of, stretched
 from .hidden import HiddenParams, is_array, with_hidden
 from .insert import mask_of
@@ -80,6 +84,12 @@ class Access:
     index: IrTerm
     me: IrTerm
 
+    @property
+    def atomic(self) -> bool:
+        """Whether others may access the element at the same time if they do so atomically."""
+        modifies = bool(self.op.types) and self.op.row.effect is Effect.WRITE
+        return modifies or must_see_memory(self.op)
+
     def at(self, words: Param) -> Operand:
         """The addresses of the words."""
         return emit("addptr", words, self.index.value)
@@ -106,8 +116,9 @@ class _Races(Rebuild):
         self.pending: list[list[Finding]] = []
         ops = list(walk(function.body))
         self.clocked = any(synchronises(op, ACQUIRES + RELEASES) for op in ops)
-        loaded, stored = (self._arrays(ops, effect) for effect in (Effect.READ, Effect.WRITE))
-        self.exchanged = loaded & stored
+        self.loaded = self._arrays(ops, Effect.READ)
+        self.stored = self._arrays(ops, Effect.WRITE)
+        self.exchanged = self.loaded & self.stored
         """The arrays that a program may hand elements from lane to lane through."""
         self.made = self.function(function)
 
@@ -199,28 +210,53 @@ class _Races(Rebuild):
 
     def look(self, access: Access) -> None:
         """Looks for others at the elements of an access, and leaves word of it."""
-        op, array = access.op, access.array
-        writer, reader = self.words("writer", array), self.words("reader", array)
-        atomic = (bool(op.types) and op.row.effect is Effect.WRITE) or must_see_memory(op)
-        wrote = access.read(writer)
-        by_writer = self.conflicts(access, wrote, "writer")
-        if atomic:
-            by_writer = by_writer & (wrote & FLAG).eq(0)
-        if op.row.effect is Effect.READ:
-            self.tell(access, by_writer, wrote, "written")
-            if op.name == "load" and array in self.exchanged and not atomic:
-                self.exchange(access, wrote)
-            if not atomic:
-                self.leave_reader(access, reader)
+        array = access.array
+        if access.op.row.effect is Effect.READ:
+            self.where_shared(array, array in self.stored, lambda: self.look_at_load(access))
             return
-        read = access.read(reader)
-        by_reader = self.conflicts(access, read, "reader") | self.several(access, read)
-        self.tell(access, by_writer, wrote, "written")
-        self.tell(access, by_reader, read, "read")
-        access.write(writer, access.me | FLAG if atomic else access.me)
+        writer = self.words("writer", array)
+        wrote = access.read(writer)
+        self.look_for_writers(access, wrote)
+        self.where_shared(array, array in self.loaded, lambda: self.look_for_readers(access))
+        access.write(writer, access.me | FLAG if access.atomic else access.me)
         self.leave_time(access, "writer")
         if array in self.exchanged:
             access.write(self.words("lane", array), self.place(access))
+
+    def where_shared(self, array: Param, always: bool, look: Callable[[], None]) -> None:
+        """Looks for others at an array that the kernel only loads from, or only stores to: only
+        where another argument of the launch has some of its memory."""
+        if always:
+            return look()
+
+        def inside() -> None:
+            self.pending.append([])
+            look()
+            found = self.pending.pop()
+            if found:
+                emit_findings("races", found)
+
+        emit_if(IrTerm(self.hidden.get("shared", array)).ne(0), inside)
+
+    def look_for_writers(self, access: Access, wrote: IrTerm) -> None:
+        bad = self.conflicts(access, wrote, "writer")
+        if access.atomic:
+            bad = bad & (wrote & FLAG).eq(0)
+        self.tell(access, bad, wrote, "written")
+
+    def look_at_load(self, access: Access) -> None:
+        array = access.array
+        wrote = access.read(self.words("writer", array))
+        self.look_for_writers(access, wrote)
+        if not access.atomic:
+            if array in self.exchanged:
+                self.exchange(access, wrote)
+            self.leave_reader(access, self.words("reader", array))
+
+    def look_for_readers(self, access: Access) -> None:
+        read = access.read(self.words("reader", access.array))
+        bad = self.conflicts(access, read, "reader") | self.several(access, read)
+        self.tell(access, bad, read, "read")
 
     def leave_reader(self, access: Access, reader: Param) -> None:
         before = access.read(reader)
