@@ -3,9 +3,6 @@ long chains, names, and a cache that cannot be used."""
 
 from __future__ import annotations
 
-import ctypes
-import os
-
 import numpy as np
 import pytest
 
@@ -13,7 +10,6 @@ import mytriton as triton
 import mytriton.language as tl
 from mytriton.targets.cuda import generate
 from mytriton.targets.cuda.emit.numbering import numbers_leave_32_bits
-from mytriton.targets.cuda.sim import build
 from tests.support.backends import run_everywhere
 from tests.support.cuda import check_simulated, compile_everywhere, traced
 
@@ -146,25 +142,3 @@ def test_numbers_of_elements_wrap_where_a_grid_has_more_than_32_bits():
     wrapped = generate(function, wraps=True)
     assert "(int)((unsigned int)v0 * 1024)" in wrapped.kernel
     compile_everywhere(wrapped)
-
-
-def test_a_damaged_object_is_made_again(tmp_path, monkeypatch):
-    monkeypatch.setenv("MYTRITON_CACHE_DIR", str(tmp_path))
-    build.object_file.cache_clear()
-    text = 'extern "C" int number_of_this_test() { return 11; }'
-    build.object_file(text).write_bytes(b"no object")
-    assert isinstance(build.build(text), ctypes.CDLL)
-    build.object_file.cache_clear()
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_cache_that_cannot_be_written_is_not_used(tmp_path, monkeypatch):
-    tmp_path.chmod(0o500)
-    monkeypatch.setenv("MYTRITON_CACHE_DIR", str(tmp_path))
-    assert tmp_path not in build.folder_of_objects().parents
-
-
-def test_a_cache_that_is_a_file_is_not_used(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("MYTRITON_CACHE_DIR", str(tmp_path / "file"))
-    assert tmp_path not in build.folder_of_objects().parents

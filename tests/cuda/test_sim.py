@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from mytriton.errors import CompileError
+from mytriton.targets import store
 from mytriton.targets.cuda import generate, sim
 from mytriton.targets.cuda.sim import build
 from tests.support.cuda import ssa
@@ -75,22 +76,29 @@ def test_every_program_of_a_grid_runs_once():
 
 
 def test_objects_are_kept_on_disk_by_what_they_are_made_of(tmp_path, monkeypatch):
-    monkeypatch.setenv("MYTRITON_CACHE_DIR", str(tmp_path))
-    build.object_file.cache_clear()
-    text = 'extern "C" int one() { return 1; }'
-    file = build.object_file(text)
-    assert file.parent == tmp_path / "cudasim" and list(file.parent.iterdir()) == [file]
-    written = file.stat().st_mtime_ns
-    build.object_file.cache_clear()
-    assert build.object_file(text) == file and file.stat().st_mtime_ns == written
-    assert build.object_file(text + " ") != file
-    build.object_file.cache_clear()
+    monkeypatch.setenv(store.FOLDER, str(tmp_path))
+    monkeypatch.setenv(store.KEPT_KINDS, "cudasim")
+    compiled, made = build._compile, []
+    monkeypatch.setattr(build, "_compile", lambda *given: made.append(1) or compiled(*given))
+    text = 'extern "C" int number() { return 11; }'
+    for _ in range(2):
+        build.build.cache_clear()
+        assert build.build(text).number() == 11
+        assert len(made) == 1 and len(list(store.entries("cudasim"))) == 1
+    assert build.build(text.replace("11", "12")).number() == 12 and len(made) == 2
+    for entry in store.entries("cudasim"):
+        entry.path.write_bytes(entry.path.read_bytes()[:-100])
+    build.build.cache_clear()
+    assert build.build(text).number() == 11 and len(made) == 3
+    build.build.cache_clear()
 
 
-def test_the_cache_folder_is_xdgs(monkeypatch, tmp_path):
-    monkeypatch.delenv("MYTRITON_CACHE_DIR", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert build.cache_folder() == tmp_path / "mytriton"
+def test_without_a_cache_folder_objects_are_made(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(store.FOLDER, str(tmp_path / "file"))
+    build.build.cache_clear()
+    assert build.build('extern "C" int number() { return 13; }').number() == 13
+    build.build.cache_clear()
 
 
 def test_without_a_compiler_the_message_says_what_to_do(monkeypatch):

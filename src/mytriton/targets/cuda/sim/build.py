@@ -1,16 +1,12 @@
-"""Compiles C++ texts into shared objects, kept on disk by what they were made of.
+"""Compiles C++ texts into shared objects, kept on disk by what they were made of (`store.py`).
 
-An object's name is the hash of its text, compiler and flags, so a stale one cannot be found; it is
-written under another name and renamed, so a half-written one cannot be found either. One that
-cannot be loaded (cut short, of another machine) is made again; where the cache cannot be written,
-objects lie in a folder of this process.
+An object's key is the digest of its text, compiler and flags. The loader reads files, so the bytes
+of an object lie in one of this process while they are loaded.
 """
 
 from __future__ import annotations
 
-import atexit
 import ctypes
-import hashlib
 import os
 import shutil
 import subprocess
@@ -19,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from ....errors import CompileError
-from ...store import cache_folder
+from ... import store
 
 COMPILERS = ("c++", "g++", "clang++")
 FLAGS = (
@@ -55,62 +51,28 @@ def compiler() -> tuple[str, str]:
     return path, version.splitlines()[0] if version else ""
 
 
+@cache
 def build(text: str, flags: tuple[str, ...] = PLAIN) -> ctypes.CDLL:
-    """The loaded shared object of a C++ text. One on disk that cannot be loaded is made again."""
-    try:
-        return _load(object_file(text, flags))
-    except OSError:
-        object_file(text, flags).unlink(missing_ok=True)
-        object_file.cache_clear()
-        return _load(object_file(text, flags))
-
-
-@cache
-def _load(file: Path) -> ctypes.CDLL:
-    return ctypes.CDLL(str(file))
-
-
-def folder_of_objects() -> Path:
-    """Where objects are kept: the cache, or a folder of this process where that cannot be
-    written."""
-    folder = cache_folder() / "cudasim"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except OSError:
-        return _folder_of_this_process()
-
-
-@cache
-def _folder_of_this_process() -> Path:
-    kept = tempfile.TemporaryDirectory(prefix="mytriton-cudasim-")
-    atexit.register(kept.cleanup)
-    return Path(kept.name)
-
-
-@cache
-def object_file(text: str, flags: tuple[str, ...] = PLAIN) -> Path:
-    """The object compiled from a text: found on disk, or made."""
+    """The loaded shared object of a C++ text: found on disk, or made."""
     path, version = compiler()
-    key = hashlib.sha256("\0".join([text, path, version, *FLAGS, *flags]).encode()).hexdigest()
-    file = folder_of_objects() / f"{key}.so"
-    if not file.exists():
-        with tempfile.TemporaryDirectory(dir=file.parent) as folder:
-            made = Path(folder) / "kernel.so"
-            _compile(path, text, flags, made)
-            os.replace(made, file)
-    return file
+    key = store.key(text, path, version, *FLAGS, *flags)
+    content = store.fetch("cudasim", key, lambda: _compile(path, text, flags))
+    with tempfile.TemporaryDirectory(prefix="mytriton-cudasim-") as folder:
+        file = Path(folder) / "kernel.so"
+        file.write_bytes(content)
+        return ctypes.CDLL(str(file))
 
 
-def _compile(path: str, text: str, flags: tuple[str, ...], made: Path) -> None:
+def _compile(path: str, text: str, flags: tuple[str, ...]) -> bytes:
     """Compiles and links, in two steps: a sanitizer's flag would link its library."""
-    source, unlinked = made.with_suffix(".cpp"), made.with_suffix(".o")
-    source.write_text(text)
-    for command in (
-        [path, *FLAGS, *flags, "-c", "-o", str(unlinked), str(source)],
-        [path, "-shared", "-o", str(made), str(unlinked)],
-    ):
-        done = subprocess.run(command, capture_output=True, text=True)
-        numbered = "\n".join(f"{n:4} {line}" for n, line in enumerate(text.splitlines(), 1))
-        assert done.returncode == 0, f"{path} refused the text:\n{done.stderr}\n{numbered}"
+    with tempfile.TemporaryDirectory(prefix="mytriton-cudasim-") as folder:
+        source, unlinked, made = (Path(folder) / f"kernel.{end}" for end in ("cpp", "o", "so"))
+        source.write_text(text)
+        for command in (
+            [path, *FLAGS, *flags, "-c", "-o", str(unlinked), str(source)],
+            [path, "-shared", "-o", str(made), str(unlinked)],
+        ):
+            done = subprocess.run(command, capture_output=True, text=True)
+            numbered = "\n".join(f"{n:4} {line}" for n, line in enumerate(text.splitlines(), 1))
+            assert done.returncode == 0, f"{path} refused the text:\n{done.stderr}\n{numbered}"
+        return made.read_bytes()
