@@ -47,6 +47,12 @@ VARIABLES = (
         "at the first launch on cpu",
     ),
     Variable(
+        "MYTRITON_F32_DOT",
+        "ieee, tf32, tf32x3, bf16x3, bf16x6",
+        "the input precision of f32 products that say none",
+        "at each launch",
+    ),
+    Variable(
         "MYTRITON_CUDASIM",
         "checks with commas, all, none",
         "what target cudasim looks for (docs/cuda.md)",
