@@ -75,12 +75,15 @@ def test_every_program_of_a_grid_runs_once():
     assert (out == 1).all()
 
 
+VISIBLE = 'extern "C" __attribute__((visibility("default"))) '
+
+
 def test_objects_are_kept_on_disk_by_what_they_are_made_of(tmp_path, monkeypatch):
     monkeypatch.setenv(store.FOLDER, str(tmp_path))
     monkeypatch.setenv(store.KEPT_KINDS, "cudasim")
     compiled, made = build._compile, []
     monkeypatch.setattr(build, "_compile", lambda *given: made.append(1) or compiled(*given))
-    text = 'extern "C" int number() { return 11; }'
+    text = VISIBLE + "int number() { return 11; }"
     for _ in range(2):
         build.build.cache_clear()
         assert build.build(text).number() == 11
@@ -97,7 +100,7 @@ def test_without_a_cache_folder_objects_are_made(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(store.FOLDER, str(tmp_path / "file"))
     build.build.cache_clear()
-    assert build.build('extern "C" int number() { return 13; }').number() == 13
+    assert build.build(VISIBLE + "int number() { return 13; }").number() == 13
     build.build.cache_clear()
 
 
