@@ -24,6 +24,7 @@ def run_record(function: Function, recorded: Recorded, places: Places) -> RunRec
     """The record of a launch of a function."""
     printer, left = SSAPrinter(number(function)), MOST_RUNS
     views = {at: _view(function, recorded, at) for at, _ in _buffers(recorded)}
+    views = {at: view for at, view in views.items() if prod(view.shape)}
     numbers = {at: n for n, at in enumerate(views)}
     kept: list[AccessRecord] = []
     complete = recorded.complete
@@ -64,13 +65,13 @@ def _view(function: Function, recorded: Recorded, at: int) -> View:
     assert isinstance(buffer, Buffer)
     size = (buffer.nbytes or 0) // buffer.type.element.itemsize
     shape, strides = recorded.launch.shapes.get(name, ((), ()))
-    if not shape or any(step < 0 for step in strides) or prod(shape) == 0:
+    if not shape or any(step < 0 for step in strides):
         shape, strides = (size,), (1,)
     offsets = np.zeros((), np.int64)
     for extent, step in zip(shape, strides):
         offsets = offsets[..., None] + np.arange(extent, dtype=np.int64) * step
     flat = offsets.reshape(-1)
-    numbers = np.full(int(flat.max()) + 1, -1, np.int64)
+    numbers = np.full(int(flat.max(initial=-1)) + 1, -1, np.int64)
     numbers[flat] = np.arange(flat.size)
     return View(name, str(buffer.type.element), shape, numbers)
 

@@ -55,3 +55,7 @@ class Bound(KernelInterface):
 
     def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
         return self.fn.run(constexpr(self.instance), *args, grid=grid, warmup=warmup, **kwargs)
+
+    def explain(self, *args: Any, **kwargs: Any) -> Any:
+        """The kernel's page, with the object as its first argument; see `JITFunction.explain`."""
+        return self.fn.explain(constexpr(self.instance), *args, **kwargs)
