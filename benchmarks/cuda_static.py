@@ -1,12 +1,13 @@
 """`python -m benchmarks.cuda_static`: what NVRTC makes of printed kernels, without a GPU.
 
 For each kernel and architecture: instructions, registers, barriers, and the accesses and
-tensor-core instructions among them. Needs NVRTC and nvdisasm (`pip install nvidia-cuda-nvdisasm`).
+tensor-core instructions among them, and next to them what Triton makes of the same kernels, where
+it is installed. Needs NVRTC and nvdisasm (`pip install nvidia-cuda-nvdisasm`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +20,17 @@ from examples.matmul import matmul_kernel
 from mytriton.frontend.trace import trace
 from mytriton.ir.types import parse_type
 from mytriton.passes.pipeline import optimize
-from mytriton.targets.cuda import compile_nvrtc, generate
+from mytriton.targets.cuda import CudaSource, compile_nvrtc, generate
 from mytriton.targets.cuda.launch.machine_code import instructions, resources, sass
 
+from . import triton_static
+
 ARCHITECTURES = ("sm_80", "sm_90a")
-SHOWN = ("LDG.128", "STG.128", "LDG", "STG", "SHFL", "BAR", "LDSM", "HMMA", "LDL", "STL")
+CAPABILITIES = {"sm_80": 80, "sm_90a": 90}
+SHOWN = (
+    "LDGSTS.128", "LDG.128", "STG.128", "LDG", "STG", "SHFL", "BAR", "LDSM", "HMMA", "HGMMA", "LDL",
+    "STL",
+)  # fmt: skip
 
 
 def add_kernel(x, y, out, n, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
@@ -66,25 +73,40 @@ CASES = (
 )  # fmt: skip
 
 
-def text_of(case: Case) -> str:
-    """The CUDA text of a case."""
+def source_of(case: Case) -> CudaSource:
+    """The CUDA source of a case."""
     kernel = getattr(case.kernel, "fn", case.kernel)
     types = {n: parse_type(v) if isinstance(v, str) else v for n, v in case.arguments.items()}
     aligned = frozenset(n for n, v in case.arguments.items() if v not in ("fp32", "fp64"))
     function = optimize(trace(kernel, types))
-    return generate(function, num_warps=case.warps, aligned=aligned).text
+    return generate(function, num_warps=case.warps, aligned=aligned)
+
+
+def text_of(case: Case) -> str:
+    """The CUDA text of a case."""
+    return source_of(case).text
+
+
+def rows(case: Case, architecture: str) -> Iterator[tuple[str, bytes, int]]:
+    """Who compiled the case, its machine code, and its shared memory."""
+    source = source_of(case)
+    yield "mytriton", compile_nvrtc(source.text, architecture).cubin, source.shared_total
+    if triton_static.triton() is not None:
+        kernel = getattr(case.kernel, "fn", case.kernel)
+        capability = CAPABILITIES[architecture]
+        code, _, shared = triton_static.compiled(kernel, case.arguments, case.warps, capability)
+        yield "Triton", code, shared
 
 
 def main() -> None:
-    table = Table("kernel", "for", "instructions", "registers", "shared", *SHOWN)
+    table = Table("kernel", "for", "by", "instructions", "registers", "shared", *SHOWN)
     for case in CASES:
-        text = text_of(case)
         for architecture in ARCHITECTURES:
-            cubin = compile_nvrtc(text, architecture).cubin
-            counts, used = instructions(sass(cubin)), resources(cubin)
-            row = [case.name, architecture, counts.total(), used.registers, used.shared]
-            table.add_row(*map(str, row), *(str(counts[name] or "") for name in SHOWN))
-    Console(width=160).print(table)
+            for who, cubin, shared in rows(case, architecture):
+                counts, used = instructions(sass(cubin)), resources(cubin)
+                row = [case.name, architecture, who, counts.total(), used.registers, shared]
+                table.add_row(*map(str, row), *(str(counts[name] or "") for name in SHOWN))
+    Console(width=180).print(table)
 
 
 if __name__ == "__main__":

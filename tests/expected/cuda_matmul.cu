@@ -18,7 +18,7 @@ void __launch_bounds__(128) matmul(f16* a, f16* b, float* c, int M, int N, int K
     // %4 = arange {start=0, end=64} : vector<64 x i32>
     int v4[2];
     #pragma unroll
-    for (int r = 0; r < 2; r++) v4[r] = (thread >> 2) | (r << 5);
+    for (int r = 0; r < 2; r++) v4[r] = (thread >> 2) + (r << 5);
     // %5 = add %3, %4 : vector<64 x i32>
     int v5[2];
     #pragma unroll
@@ -32,15 +32,15 @@ void __launch_bounds__(128) matmul(f16* a, f16* b, float* c, int M, int N, int K
     // %1 = arange {start=0, end=32} : vector<32 x i32>
     int v1[8];
     #pragma unroll
-    for (int r = 0; r < 8; r++) v1[r] = ((thread & 3) << 3) | r;
+    for (int r = 0; r < 8; r++) v1[r] = ((thread & 3) << 3) + r;
     // %1 = arange {start=0, end=32} : vector<32 x i32>
     int v1_1[2];
     #pragma unroll
-    for (int r = 0; r < 2; r++) v1_1[r] = (thread >> 3) | (r << 4);
+    for (int r = 0; r < 2; r++) v1_1[r] = (thread >> 3) + (r << 4);
     // %4 = arange {start=0, end=64} : vector<64 x i32>
     int v4_1[8];
     #pragma unroll
-    for (int r = 0; r < 8; r++) v4_1[r] = ((thread & 7) << 3) | r;
+    for (int r = 0; r < 8; r++) v4_1[r] = ((thread & 7) << 3) + r;
     // %11 = add %10, %4 : vector<64 x i32>
     int v11[8];
     #pragma unroll
@@ -62,7 +62,7 @@ void __launch_bounds__(128) matmul(f16* a, f16* b, float* c, int M, int N, int K
             // %18 = load %17, none, none : vector<64x32 x f16>
             #pragma unroll
             for (int r = 0; r < 16; r += 8) {
-                copy_async<16>(tile18 + 2048 * stage + ((((thread & 103) << 3) ^ ((thread >> 3 & 1) * 72) ^ ((thread >> 4 & 1) * 144)) ^ ((r & 7) | ((r & 8) << 7))), &(a + v7[r >> 3])[v15[r & 7]]);
+                copy_async<16>(tile18 + 2048 * stage + ((((thread & 103) << 3) ^ ((thread >> 3 & 1) * 72) ^ ((thread >> 4 & 1) * 144)) ^ ((r & 7) + ((r & 8) << 7))), &(a + v7[r >> 3])[v15[r & 7]]);
             }
             // %15 = add %13, %1 : vector<32 x i32>
             int v15_1[2];
@@ -78,7 +78,7 @@ void __launch_bounds__(128) matmul(f16* a, f16* b, float* c, int M, int N, int K
             // %23 = load %22, none, none : vector<32x64 x f16>
             #pragma unroll
             for (int r = 0; r < 16; r += 8) {
-                copy_async<16>(tile23 + 2048 * stage + ((((thread & 71) << 3) ^ ((thread >> 3 & 1) * 72) ^ ((thread >> 4 & 1) * 144) ^ ((thread >> 5 & 1) * 288)) ^ ((r & 7) | ((r & 8) << 7))), &(b + v11[r & 7])[v20[r >> 3]]);
+                copy_async<16>(tile23 + 2048 * stage + ((((thread & 71) << 3) ^ ((thread >> 3 & 1) * 72) ^ ((thread >> 4 & 1) * 144) ^ ((thread >> 5 & 1) * 288)) ^ ((r & 7) + ((r & 8) << 7))), &(b + v11[r & 7])[v20[r >> 3]]);
             }
             ahead13 += 32;
         }
@@ -124,15 +124,15 @@ void __launch_bounds__(128) matmul(f16* a, f16* b, float* c, int M, int N, int K
     for (int q = 0; q < 8; q++) {
         int r = q << 2;
         float several[4] = {v14[r], v14[r | 1], v14[r | 2], v14[r | 3]};
-        store_vector<4>((float*)scratch + ((((thread & 7) << 2) ^ ((thread & 56) << 5) ^ ((thread >> 6 & 1) * 36)) ^ ((r & 3) | ((r & 8) << 4) | ((r & 16) << 7) | ((r >> 2 & 1) * 80))), several);
+        store_vector<4>((float*)scratch + ((((thread & 7) << 2) ^ ((thread & 56) << 5) ^ ((thread >> 6 & 1) * 36)) ^ ((r & 3) + ((r & 8) << 4) + ((r & 16) << 7) + ((r >> 2 & 1) * 80))), several);
     }
     __syncthreads();
     float v25[32];
     #pragma unroll
     for (int q = 0; q < 8; q++) {
-        int r = ((q & 1) << 1) | ((q & 6) << 2);
+        int r = ((q & 1) << 1) + ((q & 6) << 2);
         float several[4];
-        load_vector<4>(several, (float*)scratch + ((((thread & 97) << 3) ^ ((thread & 8) << 4) ^ (thread & 16) ^ ((thread >> 1 & 1) * 36) ^ ((thread >> 2 & 1) * 80)) ^ ((r & 1) | ((r & 2) << 1) | (r >> 1 & 2) | ((r & 24) << 7))));
+        load_vector<4>(several, (float*)scratch + ((((thread & 97) << 3) ^ ((thread & 8) << 4) ^ (thread & 16) ^ ((thread >> 1 & 1) * 36) ^ ((thread >> 2 & 1) * 80)) ^ ((r & 1) + ((r & 2) << 1) + (r >> 1 & 2) + ((r & 24) << 7))));
         v25[r] = several[0];
         v25[r | 1] = several[1];
         v25[r | 4] = several[2];
@@ -141,7 +141,7 @@ void __launch_bounds__(128) matmul(f16* a, f16* b, float* c, int M, int N, int K
     // %4 = arange {start=0, end=64} : vector<64 x i32>
     int v4_2[8];
     #pragma unroll
-    for (int r = 0; r < 8; r++) v4_2[r] = (thread >> 4) | (r << 3);
+    for (int r = 0; r < 8; r++) v4_2[r] = (thread >> 4) + (r << 3);
     // %5 = add %3, %4 : vector<64 x i32>
     int v5_1[8];
     #pragma unroll
@@ -155,7 +155,7 @@ void __launch_bounds__(128) matmul(f16* a, f16* b, float* c, int M, int N, int K
     // %4 = arange {start=0, end=64} : vector<64 x i32>
     int v4_3[4];
     #pragma unroll
-    for (int r = 0; r < 4; r++) v4_3[r] = ((thread & 15) << 2) | r;
+    for (int r = 0; r < 4; r++) v4_3[r] = ((thread & 15) << 2) + r;
     // %11 = add %10, %4 : vector<64 x i32>
     int v11_1[4];
     #pragma unroll

@@ -56,8 +56,8 @@ def tiled(
 
 
 def raw(function: Function, assigner: Assigner) -> set[Value]:
-    """Loaded blocks of small floats that only tensor cores read, by vector accesses: they are moved
-    to shared memory as they are."""
+    """Blocks of small floats that are held as memory holds them: those that only tensor cores read,
+    loaded by vector accesses, and those that are rounded to be stored."""
     readers: dict[Value, list[Op]] = {}
     for op in walk(function.body):
         for operand in op.operands:
@@ -70,8 +70,16 @@ def raw(function: Function, assigner: Assigner) -> set[Value]:
             for op in readers.get(value, [])
         )
 
+    rounded = {
+        op.results[0]
+        for op in walk(function.body)
+        if op.name == "cast"
+        and shape_of(op.types[0])
+        and is_small_float(element_of(op.types[0]))
+        and all(reader.name == "store" for reader in readers.get(op.results[0], [op]))
+    }
     loads = (op for op, vector in assigner.vectors.items() if op.name == "load" and vector > 1)
-    return {
+    return rounded | {
         op.results[0]
         for op in loads
         if is_small_float(element_of(op.types[0]))

@@ -122,17 +122,19 @@ __device__ inline float quotient(float x, float y) {
 }
 
 // --- fast_exp2
-// 2 to the power x; its relative error is at most 2^-22.
+// 2 to the power x; its relative error is at most 2^-22. Results below 2^-126 are 0.
 __device__ inline float fast_exp2(float x) {
     float y;
-    asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
 }
 
 // --- fast_exp
 // e to the power x, as a power of 2; its relative error is at most 2^-22 + |x| 2^-23.
 __device__ inline float fast_exp(float x) {
-    return fast_exp2(x * 1.44269504f);
+    float y;
+    asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(x * 1.44269504f));
+    return y;
 }
 
 // --- bitcast
@@ -564,8 +566,17 @@ __device__ inline void store_vector(T* to, const Local* from) {
     for (int i = 0; i < N; i++) several.at[i] = (T)from[i];
     *(vector<T, N>*)to = several;
 }
+// Of narrow elements NVRTC would make several accesses, so that one is asked for.
 template <int N, typename T> __device__ inline void store_vector(T* to, const T* from) {
-    *(vector<T, N>*)to = *(const vector<T, N>*)from;
+    if (sizeof(T) < 4 && sizeof(T) * N == 16 && __isGlobal(to)) {
+        uint4 w;
+        memcpy(&w, from, 16);
+        asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
+                     :: "l"(__cvta_generic_to_global(to)), "r"(w.x), "r"(w.y), "r"(w.z), "r"(w.w)
+                     : "memory");
+    } else {
+        *(vector<T, N>*)to = *(const vector<T, N>*)from;
+    }
 }
 
 // --- shared_address

@@ -27,7 +27,7 @@ from ....layouts.convert import Permute, Plan, convert
 from ....layouts.linear import Layout, Shape, padded
 from ..options import Options
 from ..source import CudaSource, Parameter
-from ..spelling import legal_name, literal, local_type, zero
+from ..spelling import legal_name, literal, local_type, memory_type, zero
 from .distribution import Distribution
 from .held import Address, Held
 from .linear import Register, are_apart, image, joined
@@ -35,7 +35,7 @@ from .numbering import numbering
 from .order import Order
 from .printer import Hole, Printer, flattened
 from .record import Move, Record
-from .scratch import Scratch
+from .scratch import Scratch, aligned
 
 if TYPE_CHECKING:
     from .operands import Placement
@@ -252,9 +252,10 @@ class Emitter:
         name, c_type = self.fresh("p"), local_type(operand.ty)
         return self.array(name, c_type, layout, lambda r: address.at(r).address)
 
-    @staticmethod
-    def c_type(value: Value | Param) -> str:
-        """The C type of a value's local."""
+    def c_type(self, value: Value | Param | Const) -> str:
+        """The C type of a value's local; in memory's form where that is held."""
+        if value in self.distribution.raw:
+            return memory_type(element_of(value.ty))
         return local_type(value.ty)
 
     def fresh(self, prefix: str) -> str:
@@ -290,7 +291,8 @@ class Emitter:
 
     def assign(self, value: Value | Param, layout: Layout, compute: Compute) -> Held:
         """Names an expression: a local of the value's type for each register of the layout."""
-        held = self.array(self.local(value, layout), local_type(value.ty), layout, compute)
+        c_type = aligned(self.c_type(value), value in self.distribution.raw)
+        held = self.array(self.local(value, layout), c_type, layout, compute)
         self.scopes[-1][value, layout] = held
         return held
 

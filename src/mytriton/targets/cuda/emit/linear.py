@@ -16,7 +16,7 @@ def image(variable: Register, bases: Sequence[int]) -> str:
 
     Bits that move by the same distance are one mask and one shift:
 
-        image("t", (4, 8, 0, 1))    ((t & 3) << 2) | (t >> 3)
+        image("t", (4, 8, 0, 1))    ((t & 3) << 2) + (t >> 3)
     """
     if isinstance(variable, int):
         return str(combine(bases, variable))
@@ -51,12 +51,13 @@ def are_apart(bases: Sequence[int]) -> bool:
 
 
 def joined(terms: Sequence[str], apart: bool) -> str:
-    """The exclusive or of terms, which is the inclusive one where their bits are apart; those that
-    are 0 say nothing."""
+    """The exclusive or of terms, which is their sum where their bits are apart (and compilers see
+    more of a sum: a constant in it becomes the offset of an access); those that are 0 say
+    nothing."""
     real = [term for term in terms if term != "0"]
     if len(real) < 2:
         return real[0] if real else "0"
-    return (" | " if apart else " ^ ").join(f"({t})" if " " in t else t for t in real)
+    return (" + " if apart else " ^ ").join(f"({t})" if " " in t else t for t in real)
 
 
 def enclosed(text: str) -> str:

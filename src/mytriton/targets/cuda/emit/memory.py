@@ -17,6 +17,7 @@ from ..spelling import local_type, memory_type, zero
 from .emitter import Emitter, Rule
 from .held import Address, Held
 from .linear import Register
+from .scratch import aligned
 from .text import bare, from_memory, rounded
 
 
@@ -133,8 +134,9 @@ def store_vectors(
     if held != Held.array(held.name, layout):
         value = op.operands[1]
         assert value is not None
-        name = emitter.fresh("stored")
-        held = emitter.array(name, local_type(value.ty), layout, held.at)
+        name, raw = emitter.fresh("stored"), value in emitter.distribution.raw
+        c_type = aligned(emitter.c_type(value), raw)
+        held = emitter.array(name, c_type, layout, held.at)
     with emitter.registers(layout, vector) as r:
         conditions = [*emitter.owner(layout), *inside(emitter, op, layout, masks, r)]
         with emitter.guarded(conditions):
@@ -156,7 +158,8 @@ def store(emitter: Emitter, op: Op) -> None:
     with emitter.registers(layout) as r:
         conditions = [*emitter.owner(layout), *inside(emitter, op, layout, masks, r)]
         with emitter.guarded(conditions):
-            emitter.put(f"{address.at(r).element} = {rounded(held.at(r), element)};")
+            text = held.at(r) if value in emitter.distribution.raw else rounded(held.at(r), element)
+            emitter.put(f"{address.at(r).element} = {text};")
 
 
 # -- atomics

@@ -191,18 +191,25 @@ class Scratch:
         element = element_of(value.ty)
         plan = convert(held.layout, target, self.size(element))
         self.emitter.moved(value, held.layout, target, plan)
-        return self.moved(held, target, self.emitter.local(value, target), element)
+        name, raw = self.emitter.local(value, target), value in self.emitter.distribution.raw
+        return self.moved(held, target, name, element, raw)
 
-    def moved(self, held: Held, target: Layout, name: str, element: Element) -> Held:
-        """Registers moved to another layout: seen so, by shuffles, or through the buffer."""
+    def moved(
+        self, held: Held, target: Layout, name: str, element: Element, raw: bool = False
+    ) -> Held:
+        """Registers moved to another layout: seen so, by shuffles, or through the buffer. raw: they
+        hold elements as memory does."""
         plan = convert(held.layout, target, self.size(element))
         if isinstance(plan, Permute):
             return held.permuted(target, plan)
         if isinstance(plan, Shuffle):
-            return self._shuffled(held, target, plan, name, local_type(element))
-        return self._shared(held, target, plan.swizzle, name, element)
+            return self._shuffled(held, target, plan, name, element, raw)
+        return self._shared(held, target, plan.swizzle, name, element, raw)
 
-    def _shuffled(self, held: Held, target: Layout, plan: Shuffle, name: str, c_type: str) -> Held:
+    def _shuffled(
+        self, held: Held, target: Layout, plan: Shuffle, name: str, element: Element, raw: bool
+    ) -> Held:
+        c_type = memory_type(element) if raw else local_type(element)
         bits = range(len(target.register))
         flip = [plan.flip[1 << bit] for bit in bits]
         source = held.permuted(target, Permute(plan.source))
@@ -210,15 +217,25 @@ class Scratch:
 
         def compute(r: Register) -> str:
             moved = image(r, flip)
+            given = f"(unsigned int){source.at(r)}.bits" if raw else source.at(r)
             if plan.lane == own:
-                return f"shuffle_xor({source.at(r)}, {moved})"
-            lane = joined([image(self.emitter.thread, plan.lane), moved], apart=False)
-            return f"shuffle({source.at(r)}, {lane})"
+                text = f"shuffle_xor({given}, {moved})"
+            else:
+                lane = joined([image(self.emitter.thread, plan.lane), moved], apart=False)
+                text = f"shuffle({given}, {lane})"
+            word = "unsigned char" if element.itemsize == 1 else "unsigned short"
+            return f"bitcast<{c_type}>(({word}){text})" if raw else text
 
-        return self.emitter.array(name, c_type, target, compute)
+        return self.emitter.array(name, aligned(c_type, raw), target, compute)
 
     def _shared(
-        self, held: Held, target: Layout, placement: Swizzle, name: str, element: Element
+        self,
+        held: Held,
+        target: Layout,
+        placement: Swizzle,
+        name: str,
+        element: Element,
+        raw: bool,
     ) -> Held:
         """Written and read in accesses as wide as each side can make them."""
         source, emitter = held.layout, self.emitter
@@ -226,18 +243,18 @@ class Scratch:
         count = 1 << max(map(int.bit_length, placement.offsets), default=0)
         self.reserve(count * self.size(element))
         placed, wanted = (side.mapped(placement.offset, side.shape) for side in (source, target))
-        self._write_all(held, placed, access_width(placed, placement.vector), element)
+        self._write_all(held, placed, access_width(placed, placement.vector), element, raw)
         self.share()
         vector = access_width(wanted, placement.vector)
-        c_type, base = local_type(element), self.pointer(element)
+        c_type, base = memory_type(element) if raw else local_type(element), self.pointer(element)
         if vector == 1:
             return emitter.array(
                 name,
-                c_type,
+                aligned(c_type, raw),
                 target,
                 lambda r: self.read(element, 0, emitter.index(wanted, r)),
             )
-        moved = emitter.array(name, c_type, target)
+        moved = emitter.array(name, aligned(c_type, raw), target)
         with _groups(emitter, wanted, vector) as (r, group):
             emitter.put(f"{c_type} several[{vector}];")
             at = f"{base} + ({emitter.index(wanted, r)})"
@@ -246,18 +263,27 @@ class Scratch:
                 emitter.put(f"{moved.at(register)} = several[{place}];")
         return moved
 
-    def _write_all(self, held: Held, placed: Layout, vector: int, element: Element) -> None:
+    def _write_all(
+        self, held: Held, placed: Layout, vector: int, element: Element, raw: bool
+    ) -> None:
         """Writes registers to the offsets of `placed`, `vector` of them at once."""
         emitter = self.emitter
         if vector == 1:
             with emitter.registers(placed) as r:
-                self.write(element, 0, emitter.index(placed, r), held.at(r))
+                text = held.at(r) if raw else to_memory(held.at(r), element)
+                emitter.put(f"{self.at(element, 0, emitter.index(placed, r))} = {text};")
             return
+        c_type = memory_type(element) if raw else local_type(element)
         with _groups(emitter, placed, vector) as (r, group):
             values = ", ".join(map(held.at, group))
-            emitter.put(f"{local_type(element)} several[{vector}] = {{{values}}};")
+            emitter.put(f"{c_type} several[{vector}] = {{{values}}};")
             at = f"{self.pointer(element)} + ({emitter.index(placed, r)})"
             emitter.put(f"store_vector<{vector}>({at}, several);")
+
+
+def aligned(c_type: str, raw: bool) -> str:
+    """The type of an array of which several elements are moved at once as they are."""
+    return f"__align__(16) {c_type}" if raw else c_type
 
 
 def accessible(source: Layout, target: Layout, placement: Swizzle, element_bytes: int) -> Swizzle:
