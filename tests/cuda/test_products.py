@@ -38,6 +38,8 @@ TYPES = {
     "f32": (np.float32, "f32", np.float32),
     "i8": (np.int8, "i32", np.int32),
     "u8": (np.uint8, "i32", np.int32),
+    "f8e4m3fn": (ml_dtypes.float8_e4m3fn, "f32", np.float32),
+    "f8e5m2": (ml_dtypes.float8_e5m2, "f32", np.float32),
     "f64": (np.float64, "f64", np.float64),
 }
 SHAPES = [(16, 8, 32), (64, 32, 64), (16, 128, 32), (128, 16, 32), (12, 20, 24)]

@@ -708,6 +708,55 @@ __device__ inline void mma_u8(int* sum, const unsigned int* a, const unsigned in
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
+// --- halves_of
+// Two of the four 8-bit floats in a register, the low or the high ones, as halves in a register.
+template <typename T> __device__ inline unsigned int halves_of(unsigned int four, int high) {
+    T low_one, high_one;
+    low_one.bits = (unsigned char)(four >> 16 * high);
+    high_one.bits = (unsigned char)(four >> (16 * high + 8));
+    return pack_f16((float)low_one, (float)high_one);
+}
+
+// --- mma_by_halves
+// The product of 8-bit floats where no instruction takes them: the same elements as halves, which
+// hold them exactly, in two steps. Both sides take the elements of a register in the same order.
+template <typename T> __device__ inline void mma_by_halves(
+    float* sum, const unsigned int* a, const unsigned int* b) {
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        unsigned int left[4] = {halves_of<T>(a[2 * i], 0), halves_of<T>(a[2 * i + 1], 0),
+                                halves_of<T>(a[2 * i], 1), halves_of<T>(a[2 * i + 1], 1)};
+        unsigned int right[2] = {halves_of<T>(b[i], 0), halves_of<T>(b[i], 1)};
+        mma_f16(sum, left, right);
+    }
+}
+
+// --- mma_e4m3
+// sum += a * b on tensor cores: a is 16 by 32, b 32 by 8.
+__device__ inline void mma_e4m3(float* sum, const unsigned int* a, const unsigned int* b) {
+#if __CUDA_ARCH__ >= 890
+    asm("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0, %1, %2, %3}, "
+        "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+    mma_by_halves<f8e4m3fn>(sum, a, b);
+#endif
+}
+
+// --- mma_e5m2
+// sum += a * b on tensor cores: a is 16 by 32, b 32 by 8.
+__device__ inline void mma_e5m2(float* sum, const unsigned int* a, const unsigned int* b) {
+#if __CUDA_ARCH__ >= 890
+    asm("mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e5m2.f32 {%0, %1, %2, %3}, "
+        "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+    mma_by_halves<f8e5m2>(sum, a, b);
+#endif
+}
+
 // --- turns
 // How many turns a loop from start to end makes: none where the step is 0.
 template <typename T> __device__ inline unsigned long long turns(T start, T end, T step) {

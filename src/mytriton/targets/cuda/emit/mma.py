@@ -63,13 +63,15 @@ class Instruction:
         return ROW // SIZES[self.element]
 
 
-SIZES = {"f16": 2, "bf16": 2, "f32": 4, "i8": 1, "u8": 1}
+SIZES = {"f16": 2, "bf16": 2, "f32": 4, "i8": 1, "u8": 1, "f8e4m3fn": 1, "f8e5m2": 1}
 INSTRUCTIONS = (
     Instruction("mma_f16", "f16", "f32"),
     Instruction("mma_bf16", "bf16", "f32"),
     Instruction("mma_tf32", "f32", "f32", "tf32"),
     Instruction("mma_s8", "i8", "i32"),
     Instruction("mma_u8", "u8", "i32"),
+    Instruction("mma_e4m3", "f8e4m3fn", "f32"),
+    Instruction("mma_e5m2", "f8e5m2", "f32"),
 )
 """What `mma.sync` offers from sm_80 on, of what has a 16-row shape."""
 MOST_FRAGMENTS = 64
@@ -182,7 +184,8 @@ class Block:
 
     def write(self, start: int) -> Tile:
         home, element = self.emitter.home(self.operand), element_of(self.operand.ty)
-        write(self.emitter, self.held, home, self.placement, element, start)
+        raw = self.operand in self.emitter.distribution.raw
+        write(self.emitter, self.held, home, self.placement, element, start, raw)
         return Tile(pointer(element, start), self.placement, self.k)
 
 

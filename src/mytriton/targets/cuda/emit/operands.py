@@ -94,9 +94,17 @@ def neighbours(home: Layout, run: int, element: Element) -> int:
     return count
 
 
-def write(emitter: Emitter, held: Held, home: Layout, place: Placement, element: Element,
-          start: int) -> None:  # fmt: skip
-    """Writes a block to shared memory, from a byte on, in accesses as wide as threads hold it."""
+def write(
+    emitter: Emitter,
+    held: Held,
+    home: Layout,
+    place: Placement,
+    element: Element,
+    start: int,
+    raw: bool,
+) -> None:
+    """Writes a block to shared memory, from a byte on, in accesses as wide as threads hold it. raw:
+    registers hold elements as memory does."""
     target = home.mapped(place.swizzle.offset, home.shape)
     vector = neighbours(home, place.run, element)
     base = pointer(element, start)
@@ -106,7 +114,7 @@ def write(emitter: Emitter, held: Held, home: Layout, place: Placement, element:
             emitter.put(f"store_vector<{vector}>({base} + ({at}), &{held.at(r)});")
         return
     with emitter.registers(home) as r, emitter.guarded(emitter.owner(home)):
-        text = emitter.scratch.stored(held.at(r), element)
+        text = held.at(r) if raw else emitter.scratch.stored(held.at(r), element)
         emitter.put(f"({base})[{emitter.index(target, r)}] = {text};")
 
 

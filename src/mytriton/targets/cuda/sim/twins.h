@@ -147,6 +147,18 @@ UNCHECKED inline void mma_s8(
     cudasim::mma<signed char, long long>("mma", sum, a, b, line);
 }
 
+// --- mma_e4m3
+UNCHECKED inline void mma_e4m3(
+    float* sum, const unsigned int* a, const unsigned int* b, int line = __builtin_LINE()) {
+    cudasim::mma<f8e4m3fn, double>("mma", sum, a, b, line);
+}
+
+// --- mma_e5m2
+UNCHECKED inline void mma_e5m2(
+    float* sum, const unsigned int* a, const unsigned int* b, int line = __builtin_LINE()) {
+    cudasim::mma<f8e5m2, double>("mma", sum, a, b, line);
+}
+
 // --- mma_u8
 UNCHECKED inline void mma_u8(
     int* sum, const unsigned int* a, const unsigned int* b, int line = __builtin_LINE()) {
