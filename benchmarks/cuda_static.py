@@ -92,9 +92,8 @@ def rows(case: Case, architecture: str) -> Iterator[tuple[str, bytes, int]]:
     source = source_of(case)
     yield "mytriton", compile_nvrtc(source.text, architecture).cubin, source.shared_total
     if triton_static.triton() is not None:
-        kernel = getattr(case.kernel, "fn", case.kernel)
-        capability = CAPABILITIES[architecture]
-        code, _, shared = triton_static.compiled(kernel, case.arguments, case.warps, capability)
+        given = (case.kernel, case.arguments, case.warps, CAPABILITIES[architecture])
+        code, _, shared = triton_static.compiled(*given)
         yield "Triton", code, shared
 
 

@@ -40,19 +40,30 @@ def source_of(kernel: Callable[..., Any]) -> str:
     return head + "\n\n".join(f"@triton.jit\n{text}" for text in plain)
 
 
+@cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """Where the sources are, to the end of the process."""
+    return tempfile.TemporaryDirectory()
+
+
+def loaded(kernel: Callable[..., Any]) -> Any:
+    """The kernel as Triton's."""
+    kernel = getattr(kernel, "fn", kernel)
+    file = Path(_folder().name) / f"{kernel.__name__}.py"
+    file.write_text(source_of(kernel))
+    spec = importlib.util.spec_from_file_location(kernel.__name__, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, kernel.__name__)
+
+
 def compiled(
     kernel: Callable[..., Any], arguments: Mapping[str, Any], warps: int, capability: int
 ) -> tuple[bytes, Resources, int]:
     """The machine code, what it takes, and the bytes of shared memory of the launch."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / f"{kernel.__name__}.py"
-        file.write_text(source_of(kernel))
-        spec = importlib.util.spec_from_file_location(kernel.__name__, file)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        made = _compiled(getattr(module, kernel.__name__), arguments, warps, capability)
+    made = _compiled(loaded(kernel), arguments, warps, capability)
     code = made.asm["cubin"]
     return code, resources(code), made.metadata.shared
 
