@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -160,7 +161,7 @@ def main() -> None:
         runs: dict[str, Callable[[], Any]] = {"torch": case.torch}
         for who, kernel in kernels.items():
             check(torch, case, who, case.run(kernel))
-            runs[who] = lambda kernel=kernel: case.run(kernel)
+            runs[who] = partial(case.run, kernel)
         for who, run in runs.items():
             time = milliseconds(torch, run)
             table.add_row(case.name, who, f"{time:.3f}", rate(case, time))
