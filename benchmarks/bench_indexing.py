@@ -200,18 +200,18 @@ def transpose() -> Benchmark:
     return Benchmark(name, peers, bytes=2 * x.nbytes, check=equal(out, x.T))
 
 
-def strided_copy(name: str, source: Any, out: Any) -> Benchmark:
-    """A copy by strides given at run time; both views are of one element type."""
+def strided_copy(name: str, source: Any, out: Any, height: int, width: int) -> Benchmark:
+    """A copy by strides given at run time, in blocks of height x width."""
     rows, columns = out.shape
     other = np.empty(out.size, out.dtype).reshape(out.shape)
     strides = [step // 4 for step in (*source.strides, *out.strides)]
     a, c = torch.from_numpy(source), torch.from_numpy(other)
-    grid = (triton.cdiv(rows, 8), triton.cdiv(columns, 512))
+    grid = (triton.cdiv(rows, height), triton.cdiv(columns, width))
     flat_in, flat_out = source.base.reshape(-1), out.base.reshape(-1)
 
     def ours() -> None:
-        extents = (rows, columns, *strides)
-        strided_copy_kernel[grid](flat_in, flat_out, *extents, BM=8, BN=512, target="cpu")
+        given = (flat_in, flat_out, rows, columns, *strides)
+        strided_copy_kernel[grid](*given, BM=height, BN=width, target="cpu")
 
     peers = {
         "mytriton": ours,
@@ -223,13 +223,13 @@ def strided_copy(name: str, source: Any, out: Any) -> Benchmark:
 
 
 def strided_copies() -> Iterator[Benchmark]:
-    for name, pick in (
-        ("copy of every third column", lambda x: x[:, ::3]),
-        ("copy of every third row", lambda x: x[::3]),
-        ("copy of a transpose by strides", lambda x: x.T),
+    for name, pick, block in (
+        ("copy of every third column", lambda x: x[:, ::3], (8, 512)),
+        ("copy of every third row", lambda x: x[::3], (8, 512)),
+        ("copy of a transpose by strides", lambda x: x.T, (64, 64)),
     ):
         source = pick(floats(SIDE, SIDE))
-        yield strided_copy(name, source, np.empty(source.shape, np.float32)[:])
+        yield strided_copy(name, source, np.empty(source.shape, np.float32)[:], *block)
 
 
 def column_sums() -> Benchmark:
