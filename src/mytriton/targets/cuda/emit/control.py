@@ -94,6 +94,7 @@ def for_loop(emitter: Emitter, op: Op) -> None:
                 emitter.put(f"{local_type(index.ty)} {name} = i{emitter.numbers[index]};")
             emitter.define(index, Held(emitter.local(index), emitter.scalar))
             emitter.carriers.update(dict.fromkeys(params, op))
+            emitter.vary(params)
             if ahead:
                 ahead.turn()
             emitter.body(region)
@@ -187,6 +188,7 @@ def while_loop(emitter: Emitter, op: Op) -> None:
     with emitter.loop(), _turn(emitter, "while (true)"):
         for param, held in zip(region.params, carried):
             emitter.define(param, held, held.layout)
+        emitter.vary(test.params)
         emitter.body(test)
         emitter.put(f"if (!{emitter.get(test.results[0], emitter.scalar).name}) break;")
         emitter.body(region)

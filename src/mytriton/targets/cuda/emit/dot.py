@@ -41,6 +41,7 @@ def _dot(emitter: Emitter, op: Op) -> None:
     size = emitter.scratch.size(element)
     second = -(-count * m * (k + 1) * size // 16) * 16
     start = emitter.get(acc, layout)
+    emitter.bring_home(left, right)
     emitter.scratch.reserve(second + count * k * n * size)
     _stage(emitter, op, 0, 0, k + 1)
     _stage(emitter, op, 1, second, n)

@@ -204,6 +204,11 @@ class Emitter:
         self.scopes += inner
         self.loops = loops
 
+    def vary(self, params: Sequence[Param]) -> None:
+        """Says that these are carried by the loop whose body begins here: what is made of them
+        stands in it, although their locals are declared before it."""
+        self.level.update(dict.fromkeys(params, len(self.scopes)))
+
     def level_of(self, operand: Operand) -> int:
         """How many scopes are open where a value's op stands; of what is not printed yet, one."""
         if isinstance(operand, (Value, Param)):
@@ -257,6 +262,12 @@ class Emitter:
         if value in self.distribution.raw:
             return memory_type(element_of(value.ty))
         return local_type(value.ty)
+
+    def bring_home(self, *operands: Operand) -> None:
+        """Prints what puts the operands into their homes, which may need shared memory itself:
+        before an op begins a use of its own."""
+        for operand in operands:
+            self.get(operand, self.home(operand))
 
     def fresh(self, prefix: str) -> str:
         """A name that no other local has: `p1`, `p2`, …"""

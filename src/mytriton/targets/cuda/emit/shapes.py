@@ -171,6 +171,7 @@ def _through(emitter: Emitter, op: Op) -> None:
     (operand, *_) = op.operands
     assert operand is not None
     element = element_of(operand.ty)
+    emitter.bring_home(operand)
     emitter.scratch.reserve(prod(shape_of(operand.ty)) * emitter.scratch.size(element))
     written(emitter, op, 0)
     emitter.scratch.share()
@@ -195,11 +196,10 @@ def slice_block(emitter: Emitter, op: Op) -> None:
 
 def gather(emitter: Emitter, op: Op) -> None:
     """Elements picked along an axis; an index outside takes the nearest."""
-    _through(emitter, op)
     (value,), axis = op.results, op.attribute("axis")
     whole = shape_of(_operand_type(op))
-    layout = emitter.home(value)
-    index = emitter.get(op.operands[1], layout)
+    index = emitter.get(op.operands[1], emitter.home(value))
+    _through(emitter, op)
 
     def at(layout: Layout, r: Register) -> str:
         terms, stride = [], prod(whole)
@@ -221,6 +221,7 @@ def concatenate(emitter: Emitter, op: Op) -> None:
     (value,), axis = op.results, op.attribute("axis")
     first, second = shape_of(_operand_type(op)), shape_of(_operand_type(op, 1))
     element = element_of(value.ty)
+    emitter.bring_home(*op.operands)
     emitter.scratch.reserve((prod(first) + prod(second)) * emitter.scratch.size(element))
     start = written(emitter, op, 0)
     written(emitter, op, 1, start)
