@@ -57,13 +57,13 @@ def test_rank_three_and_accumulators() -> None:
         evaluate(lambda a, b, c: tl.dot(a, b, c, out_dtype=tl.float32), *half)
 
 
-def test_precision_is_ieee_unless_asked() -> None:
+def test_precision_is_the_target_s_unless_asked() -> None:
     square = VectorType((16, 16), tl.float32)
 
     def shown(**options: Any) -> str:
         return text(lambda a, b: tl.dot(a, b, **options).sum(), square, square)
 
-    assert "precision" not in shown() and "precision" not in shown(allow_tf32=False)
+    assert "precision" not in shown() and "ieee" in shown(allow_tf32=False)
     assert "tf32" in shown(allow_tf32=True) and "tf32x3" in shown(input_precision="TF32x3")
     with pytest.raises(CompileValueError, match="input_precision must be one of"):
         shown(input_precision="fp8")
