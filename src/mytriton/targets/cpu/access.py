@@ -1,9 +1,10 @@
 """Loads and stores at one point of a nest: contiguous, uniform, strided; user memory and the arena.
 
-One idea: what the address's form says decides the instruction. A run of step 1 is a vector load,
-one scalar is a scalar load, anything else a gather. A masked-off lane must touch nothing:
-contiguous accesses use LLVM's masked intrinsics where the machine has them, the others send
-masked-off lanes to a dummy address, which needs no branches.
+The form of the address decides the instruction. A run of step 1 is a vector load, one scalar is a
+scalar load, anything else a gather; where only the run will tell which, both stand behind a branch
+on a condition that is known before the lane loop (`Pointer.under`). A masked-off lane must touch
+nothing: contiguous accesses use LLVM's masked intrinsics where the machine has them, the others
+send masked-off lanes to a dummy address, which needs no branches.
 """
 
 from __future__ import annotations

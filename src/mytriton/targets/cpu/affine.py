@@ -1,6 +1,6 @@
 """Integer arithmetic on forms: constants fold, runs stay runs, powers of two are followed.
 
-One idea: base + step*i is closed under addition, and under multiplication by what does not depend
+The form base + step*i is closed under addition, and under multiplication by what does not depend
 on i, also where ints wrap (it is arithmetic modulo 2**bits). Only widening a run to more bits asks
 whether it wrapped: that is proved from the divisor (a multiple of 256 plus 0 … 255 cannot cross
 2**31), or assumed and checked once before the loop.

@@ -1,6 +1,6 @@
 """Atomics: one lane after the other, each a machine atomic or a compare-and-swap loop.
 
-One idea: an atomic works on the bits in memory. Ints have instructions; a float is read, combined
+An atomic works on the bits in memory. Ints have instructions; a float is read, combined
 by its element-wise row, rounded and swapped in, until nobody came between; so all float formats are
 alike.
 """

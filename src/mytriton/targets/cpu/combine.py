@@ -1,6 +1,6 @@
 """Regions of scalar ops applied to forms: what reductions and scans combine with.
 
-One idea: a combining region without control flow is itself a vector program; it is emitted at any
+A combining region without control flow is itself a vector program; it is emitted at any
 width by running its ops on the forms it is given.
 """
 

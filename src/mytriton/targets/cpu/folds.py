@@ -1,7 +1,7 @@
 """Reductions and scans that must keep their order, and functions with control flow: along an axis,
 element by element.
 
-One idea: a block is outer x axis x inner. The lanes go over what is inside the axis, the axis is a
+A block is outer x axis x inner. The lanes go over what is inside the axis, the axis is a
 loop in the body of the nest; so the order is kept and any combining region works. Where nothing is
 inside, a reduction takes the axis in vectors and combines neighbours, which keeps the order too:
 

@@ -1,8 +1,9 @@
 """Masks that need not be masks: where a mask is sure to be true, and up to where.
 
-One idea: a mask such as `offs < n` on a run is a number, how many lanes of the row are in range.
-The full version of the lane loop runs to the least of these numbers without any mask; the masked
-version does the rest.
+A mask such as `offs < n` on a run is a number, how many lanes of the row are in range; one that is
+the same for all lanes, such as `rows < m` outside the lane loop, is none or all of them. The main
+version of the lane loop runs to the least of these numbers without any mask; the tail does the
+rest.
 """
 
 from __future__ import annotations

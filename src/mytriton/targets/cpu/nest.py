@@ -1,9 +1,9 @@
 """A loop nest under construction, and the forms a value takes at one point of it.
 
-One idea: at a point of the nest a value of the block is a `Form`: one scalar for all lanes (`Reg`
-of 0 lanes), an affine run along the lane axis (`Run`), a vector of lanes (`Reg`), or, for pointers,
-a base and an offset (`Pointer`). Addresses stay scalars and runs as long as they can, so a
-contiguous access is seen as what it is; `wide` makes a vector when somebody needs one.
+At a point of the nest a value of the block is a `Form`: one scalar for all lanes (`Reg` of 0
+lanes), an affine run along the lane axis (`Run`), a vector of lanes (`Reg`), or, for pointers, a
+base and an offset (`Pointer`). Addresses stay scalars and runs as long as they can, so that a
+contiguous access is recognised; `wide` makes a vector when an instruction needs one.
 
     arange(0, 256) + pid*256   is   Run(base=pid*256, step=1)       one scalar, outside the loop
 """

@@ -1,6 +1,6 @@
 """The ops that are functions of an index: evaluated where they are needed, never stored.
 
-One idea: each such op has a route (which operand at which index makes the result at this index) and
+Each such op has a route (which operand at which index makes the result at this index) and
 an emitter (the instruction on the operands' forms). `evaluate` follows routes without recursion and
 remembers what it made, so a value used twice in a loop body is computed once, at the outermost loop
 level it allows.

@@ -1,6 +1,6 @@
 """Element-wise rows as LLVM instructions.
 
-One idea: `row.element.llvm[kind]` is the instruction, or the intrinsic where it starts with
+`row.element.llvm[kind]` is the instruction, or the intrinsic where it starts with
 `llvm.`; ints that LLVM leaves undefined (division by zero, shifts by the width) are guarded as
 `ir/elementwise.py` says, unless a constant shows that they cannot happen. A small float is computed
 in `float` and rounded once.

@@ -1,6 +1,6 @@
 """The accumulators of reductions whose order is free.
 
-One idea: each lane sums its own elements, and the lanes are combined at the end. A maximum of
+Each lane sums its own elements, and the lanes are combined at the end. A maximum of
 floats is accumulated as ints that order as the floats do (`KEYS`): one instruction a turn depends
 on the one before, not five, and NaN is the int that never wins.
 

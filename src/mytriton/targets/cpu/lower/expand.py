@@ -1,6 +1,6 @@
 """Rewrites a function so that every op left has a direct form in LLVM.
 
-One idea: what can be said in other ops is said in other ops, through the one `Builder`, so that
+An op without an instruction is rewritten in other ops, through the one `Builder`, so that
 sharing and hoisting apply: rows without an instruction become their expansions, a block assert
 becomes a reduction and a scalar one, an element-wise function without control flow is inlined.
 """

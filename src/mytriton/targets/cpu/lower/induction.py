@@ -1,7 +1,7 @@
 """Blocks that a loop only moves: a block of pointers (or ints) that grows by one scalar each turn
 is not carried.
 
-One idea: after any number of turns such a block is what it was at the start plus a scalar, so the
+After any number of turns such a block is what it was at the start plus a scalar, so the
 scalar is carried and the block stays a function of its index; its addresses are seen to be
 contiguous, and nothing is stored.
 
