@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import io
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -329,3 +331,43 @@ def kernel(x, n, BLOCK: tl.constexpr):
     assert tune(factor=3, operator="*") == 3
     assert tune(factor=2, operator="+") == 3
     assert tune(factor=2, operator="*") == 0
+
+
+class Terminal(io.StringIO):
+    """A stderr that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_bar_is_shown_on_a_terminal_only(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    stderr = Terminal() if terminal else io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stderr)
+    monkeypatch.setenv("TERM", "xterm")
+    configs = [triton.Config({"BLOCK": 2**power}) for power in range(2, 8)]
+    kernel = tuned(configs, do_bench=lambda call, quantiles: (call(), [1.0])[1])
+    kernel[grid](torch.zeros(20), 20)
+    assert ("tuning" in stderr.getvalue()) == terminal
+    assert len(kernel.configs_timings) == 6
+
+
+def test_many_configurations_keep_to_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """81 configurations that take a tenth of a second each are left off at the budget."""
+    monkeypatch.setenv("MYTRITON_AUTOTUNE_SECONDS", "0.5")
+    configs = [triton.Config({"BLOCK": 64}, num_stages=stages) for stages in range(1, 82)]
+    timed: list[int] = []
+
+    def bench(call: Any, quantiles: Any) -> list[float]:
+        timed.append(1)
+        time.sleep(0.1)
+        return [1.0] * 3
+
+    kernel = tuned(configs, do_bench=bench)
+    kernel[grid](torch.zeros(20), 20)
+    assert 1 <= len(timed) <= 10 and 0.4 < kernel.bench_time < 5
+    monkeypatch.setenv("MYTRITON_AUTOTUNE_SECONDS", "0")
+    timed.clear()
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    kernel[grid](torch.zeros(21), 21)
+    assert len(timed) == 81

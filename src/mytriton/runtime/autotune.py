@@ -1,8 +1,8 @@
 """`@autotune`: constexprs and launch options chosen by timing.
 
 For each new tuning key the configurations are pruned, timed one after the other, and the fastest is
-used from then on. A launch that only compiles (NumPy arrays and no target) has nothing to time: it
-takes the first configuration.
+used from then on; on a terminal a bar shows how far that is. A launch that only compiles (NumPy
+arrays and no target) has nothing to time: it takes the first configuration.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from .config import Config
 from .constexprs import exact
 from .heuristics import Wrapper
 from .target import chosen_target, target_of
+from .tuning_progress import progress
 
 Hook = Callable[..., Any]
 
@@ -201,11 +202,13 @@ class Autotuner(Wrapper):
         named = {**(self.nargs or {}), **meta}
         limit = _budget(self._target(named))
         timings: dict[Config, Any] = {}
-        for config in configs:
-            spent = time.perf_counter() - start
-            if spent > limit and any(map(_succeeded, timings.values())):
-                break
-            timings[config] = self._bench_or_recall(config, key, args, meta)
+        with progress(self.__name__, len(configs)) as advance:
+            for config in configs:
+                spent = time.perf_counter() - start
+                if spent > limit and any(map(_succeeded, timings.values())):
+                    break
+                timings[config] = self._bench_or_recall(config, key, args, meta)
+                advance(_median(timings[config]))
         self.bench_time = time.perf_counter() - start
         best = self.cache[key] = min(timings, key=lambda config: _median(timings[config]))
         self.pre_hook({**named, **best.all_kwargs()}, reset_only=True)
