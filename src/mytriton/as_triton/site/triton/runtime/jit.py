@@ -9,7 +9,13 @@ from .driver import driver
 
 JITCallable = JITFunction
 
+
+class ConstexprFunction:
+    """The class of what `constexpr_function` gives in Triton; here that is a plain function."""
+
+
 __all__ = [
+    "ConstexprFunction",
     "JITCallable",
     "JITFunction",
     "KernelInterface",
