@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 def cdiv(x: Any, y: Any) -> Any:
     """x / y rounded up: how many blocks of y cover x. In a kernel it works on tensors as well."""
-    if tracing() and (isinstance(x, tensor) or isinstance(y, tensor)):
+    if (isinstance(x, tensor) or isinstance(y, tensor)) and tracing():
         return library.cdiv(x, y)
     x, y = unwrap(x), unwrap(y)
     return (x + y - 1) // y
