@@ -178,8 +178,9 @@ LIGER: dict[str, Callable[[ModuleType], Any]] = {
 
 
 def programs() -> Iterator[Program]:
-    """Every program that this machine has."""
-    yield from map(gallery, EXAMPLES)
+    """Every program that this machine has, without the one whose pointers come out of memory: there
+    the oracle, which checks them no more than a GPU would, may crash."""
+    yield from (gallery(name) for name in EXAMPLES if name != "grouped_gemm")
     for name, call in TUTORIALS.items():
         yield Program(GALLERY.parent / "tutorials" / f"{name}.py", call)
     found = find_spec("liger_kernel")

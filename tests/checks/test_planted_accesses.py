@@ -23,7 +23,7 @@ from tests.gallery.test_gallery import EXAMPLES, GALLERY, numbers, require_close
 
 from .planted import BOUNDS, Fault, module_of, planted
 
-SAMPLE, ALL = 12, 100
+SAMPLE, ALL = 8, 100
 
 
 def faults() -> list[Fault]:
