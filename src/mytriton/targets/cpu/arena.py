@@ -41,6 +41,14 @@ class Arena:
         self._taken[start] = start + nbytes
         return start
 
+    def keep(self, size: int, type_: str) -> int:
+        """The offset of so many elements that no other block ever uses: a program finds there what
+        the one before it on this thread has left.
+        """
+        start = self.size
+        self.size += -(-size * SIZES[type_] // LINE) * LINE
+        return start
+
     def give_back(self, offset: int) -> None:
         """A block is no longer needed; gaps that touch become one."""
         start, end = offset, self._taken.pop(offset)

@@ -20,7 +20,7 @@ from .assert_print import fail_unless, leave_if_stopped
 from .code import Code, Reg, const
 from .launch.cooperative_launch import WAIT_END, WAIT_TURN
 from .nest import Home, Nest
-from .region import FunctionEmitter
+from .region import FunctionEmitter, Turn
 from .types import register
 
 
@@ -183,6 +183,7 @@ def for_loop(emitter: FunctionEmitter, code: Code, op: Op) -> None:
     divisor = min(low.divisor, step.divisor)
     emitter.writer.scalars[region.params[0]] = Reg(f"%{index}", low.type, divisor=divisor)
     body = Code(inside)
+    emitter.turns[region] = Turn(Reg(f"%{turn}", "i64"), trips)
     _body(emitter, body, region, region.params[1:], carried)
     if trips.constant is None or int(trips.constant) > LONG_LOOP:
         leave_if_stopped(emitter, body)

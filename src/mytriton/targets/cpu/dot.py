@@ -1,259 +1,270 @@
-"""Matrix products: a register-blocked kernel over operands in the arena.
+"""Matrix products: which operands lie where, and which kernel multiplies them.
 
-A tile of the result (a few rows by a few vectors) stays in registers while the loop over
-K adds one row of B times one column of A to it. The tile is read from and written to the result's
-home, so a product that accumulates over an outer loop stays in place. Extents that a tile does not
-divide get smaller tiles.
+An operand lies row-major in a buffer, or the product packs it itself, from memory, in the layout
+that the kernel reads (`schedule/packing.py` decides that). In a loop that only accumulates, the
+operands of several turns are packed side by side, and multiplied at once:
+
+    for k: acc = dot(a, b, acc)      turn 0: pack     1: pack     2: pack     3: pack, multiply
+
+so that the accumulators are read and written once in as many turns.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 
-from ...ir.nodes import Op
-from ...ir.types import I32
+from ...ir.nodes import Op, Value
+from ...ir.types import I32, Element, element_of
 from . import access, affine
 from .code import Code, Reg, const
+from .dot_kernel import DotEmitter, Product, column_tiles, lanes_of
+from .dot_pack import either, minimum, pack_panels, pack_rows, quotient, unless_kept, when
 from .dot_tiles import TileEmitter
-from .dot_words import counted_loop, multiply_add, pack_left, pack_right
-from .loops import stitch
+from .dot_words import counted_loop, pack_left, pack_right
 from .lower.words import Words, words_for
-from .lowering import CALLBACKS
 from .nest import ZERO, Home, Nest
-from .operands import named, shape_at
+from .operands import named, present, shape_at
 from .region import FunctionEmitter
-from .segments import Stitch
-from .sums import Sums
-from .types import SIZES, arena, full
-
-
-@dataclass(frozen=True)
-class Tile:
-    """Rows, and vectors of lanes, of the result that are held in registers."""
-
-    rows: int
-    vectors: int
-    lanes: int
+from .schedule.plan import Opaque, Packed
+from .types import SIZES, arena
 
 
 @dataclass(frozen=True, eq=False)
-class Product:
-    """One dot: its homes (a batch at a time), and its extents."""
+class Shape:
+    """A product's extents, the elements of its operands and result, and its instruction."""
 
-    left: Home
-    right: Home
-    result: Home
     m: int
-    n: int
     k: int
-    words: Words | None = None
-    """The operands are words of several numbers, and `k` counts words."""
-    correction: Home | None = None
-    """What is taken off each column's accumulators."""
+    n: int
+    left: Element
+    right: Element
+    result: Element
+    words: Words | None
+    tiles: bool
 
     @property
     def type(self) -> str:
-        return arena(self.result.element)
+        return arena(self.result)
 
     @property
-    def operand_type(self) -> str:
-        return "i32" if self.words else self.type
+    def count(self) -> int:
+        """Numbers along K in one element of the kernel's."""
+        return self.words.count if self.words else 1
+
+    @property
+    def corrects(self) -> bool:
+        """Whether a correction belongs to what is packed of the right operand."""
+        return self.words is not None and self.words.count == 4 and not self.tiles
 
 
-def column_tiles(n: int, lanes: int) -> list[tuple[int, int, int, int]]:
-    """(first column, number of tiles, vectors, lanes) that cover n columns."""
-    parts, start = [], 0
-    for vectors, width in [(2, lanes), (1, lanes)]:
-        count = (n - start) // (vectors * width)
-        if count:
-            parts.append((start, count, vectors, width))
-            start += count * vectors * width
-    while start < n:
-        lanes //= 2
-        if n - start >= lanes:
-            parts.append((start, 1, 1, lanes))
-            start += lanes
-    return parts
-
-
-def row_tiles(m: int, rows: int) -> list[tuple[int, int, int]]:
-    """(first row, number of tiles, rows) that cover m rows."""
-    tiles = -(-m // rows)
-    each = -(-m // tiles)
-    whole = m // each
-    parts = [(0, whole, each)]
-    if m % each:
-        parts.append((whole * each, 1, m % each))
-    return parts
-
-
-class DotEmitter:
-    """Emits one product into the code around it."""
-
-    def __init__(self, nest: Nest, product: Product) -> None:
-        self.nest = nest
-        self.product = product
-
-    def emit(self) -> None:
-        host, product = self.nest.writer.host, self.product
-        lanes = host.vector_bytes // SIZES[product.type]
-        height = 12 if host.registers >= 32 else 4
-        for start, count, vectors, width in column_tiles(product.n, lanes):
-            for first, number, rows in row_tiles(product.m, height):
-                tile = Tile(rows, vectors, width)
-
-                def row_loop(column: Reg, first: int, number: int, tile: Tile) -> None:
-                    counted_loop(
-                        self.nest, first, number, tile.rows, partial(self.tile, tile, column)
-                    )
-
-                body = partial(row_loop, first=first, number=number, tile=tile)
-                counted_loop(self.nest, start, count, vectors * width, body)
-
-    def address(self, home: Home, row: Reg, column: Reg, width: int) -> Reg:
-        nest = self.nest
-        place = affine.mul_scalars(nest, row, const("i64", width))
-        spot = affine.add_scalars(nest, place, column)
-        return access.at(nest, home.address, spot, self.product.type)
-
-    def tile(self, tile: Tile, column: Reg, row: Reg) -> None:
-        """One tile of the result: read, K times added to, written."""
-        nest, product = self.nest, self.product
-        corners = [
-            self.address(
-                product.result, affine.add_scalars(nest, row, const("i64", r)), column, product.n
-            )
-            for r in range(tile.rows)
-        ]
-        starts = [
-            self.load(corner, vector, tile, product.type)
-            for corner in corners
-            for vector in range(tile.vectors)
-        ]
-        if product.correction is not None:
-            starts = self.corrected(product.correction, starts, column, tile)
-        names = [nest.writer.names.fresh("acc") for _ in starts]
-        sums = Sums(None, names, [r.type for r in starts], tile.lanes, starts)
-        header, name = nest.writer.names.fresh("depth"), nest.writer.names.fresh("k")
-        nest.codes.append(Code(header))
-        level = len(nest.codes) - 1
-        sums.nexts = self.step(tile, sums, row, column, Reg(f"%{name}", "i64", 0, level))
-        body = nest.codes.pop()
-        sums.start_from(None)
-        loop = Stitch(header, name, body, ZERO, const("i64", product.k), 1)
-        stitch(nest.writer, nest.codes[-1], loop, [sums])
-        sums.settle(level - 1)
-        for number, total in enumerate(sums.totals):
-            corner, vector = corners[number // tile.vectors], number % tile.vectors
-            place = access.at(nest, corner, const("i64", vector * tile.lanes), product.type)
-            nest.codes[-1].add(f"store {total.typed}, {place.typed}, align {SIZES[product.type]}")
-
-    def corrected(self, home: Home, starts: list[Reg], column: Reg, tile: Tile) -> list[Reg]:
-        """The accumulators less what the instruction adds too much."""
-        corner = access.at(self.nest, home.address, column, self.product.type)
-        much = [self.load(corner, vector, tile, "i32") for vector in range(tile.vectors)]
-        return [
-            self.nest.inst("c", "sub", [start, much[number % tile.vectors]])
-            for number, start in enumerate(starts)
-        ]
-
-    def load(self, corner: Reg, vector: int, tile: Tile, type_: str) -> Reg:
-        nest = self.nest
-        place = access.at(nest, corner, const("i64", vector * tile.lanes), type_)
-        text = f"load {full(type_, tile.lanes)}, {place.typed}, align {SIZES[type_]}"
-        return nest.put(len(nest.codes) - 1, "c", text, type_, tile.lanes)
-
-    def step(self, tile: Tile, sums: Sums, row: Reg, column: Reg, k: Reg) -> list[Reg]:
-        """One step of K: each accumulator plus a scalar of A times a vector of B."""
-        nest, product, level = self.nest, self.product, len(self.nest.codes) - 1
-        corner = self.address(product.right, k, column, product.n)
-        rights = [
-            self.load(corner, vector, tile, product.operand_type) for vector in range(tile.vectors)
-        ]
-        nexts = []
-        for r in range(tile.rows):
-            at = affine.add_scalars(nest, row, const("i64", r))
-            place = self.address(product.left, at, k, product.k)
-            text = f"load {product.operand_type}, {place.typed}, align {SIZES[product.type]}"
-            scalar = nest.put(level, "a", text, product.operand_type)
-            nest.lanes = tile.lanes
-            left = nest.wide(scalar)
-            for vector, right in enumerate(rights):
-                old = Reg(
-                    f"%{sums.names[r * tile.vectors + vector]}", product.type, tile.lanes, level
-                )
-                nexts.append(self.multiply_add(left, right, old))
-        nest.lanes = 0
-        return nexts
-
-    def multiply_add(self, left: Reg, right: Reg, old: Reg) -> Reg:
-        if self.product.words is not None:
-            return multiply_add(self.nest, self.product.words, left, right, old)
-        if self.product.type in ("float", "double"):
-            return self.nest.call("fma", "llvm.fma", [left, right, old])
-        return self.nest.inst("sum", "add", [self.nest.inst("product", "mul", [left, right]), old])
+def shape_of_product(emitter: FunctionEmitter, op: Op) -> Shape:
+    m, k = shape_at(op, 0)[-2:]
+    n = shape_at(op, 1)[-1]
+    left, right = (element_of(present(operand).ty) for operand in op.operands[:2])
+    result = element_of(op.types[0])
+    found = words_for(left, right, result, (m, n, k), emitter.writer.host)
+    words, tiles = found if found else (None, False)
+    return Shape(m, k, n, left, right, result, words, tiles)
 
 
 def emit_dot(emitter: FunctionEmitter, code: Code, op: Op) -> None:
     """The accumulator lies in the result's home already."""
-    result = emitter.place_of(op.results[0])
+    body, shape = emitter.body_of(op), shape_of_product(emitter, op)
+    if body.packs:
+        return PackedProduct(emitter, code, body, shape).emit()
     left, right = (emitter.writer.homes[named(operand)] for operand in op.operands[:2])
-    shape = shape_at(op, 0)
-    m, k, n = shape[-2], shape[-1], result.shape[-1]
-    nest, host = Nest(emitter.writer, [code]), emitter.writer.host
-    found = words_for(left.element, right.element, result.element, (m, n, k), host)
-    packed = _packed_homes(emitter, found[0], m, k, n) if found else ()
+    result, nest = emitter.place_of(op.results[0]), Nest(emitter.writer, [code])
+    packed = Scratch.of(emitter, shape)
 
     def one(index: Reg) -> None:
-        sizes = (m * k, k * n, m * n)
+        sizes = (shape.m * shape.k, shape.k * shape.n, shape.m * shape.n)
         homes = [_slice(nest, home, index, s) for home, s in zip((left, right, result), sizes)]
-        product = Product(homes[0], homes[1], homes[2], m, n, k)
-        if found is None:
-            DotEmitter(nest, product).emit()
-        elif found[1]:
-            prints = any(op.name in CALLBACKS for op in emitter.messages)
-            _by_tiles(nest, found[0], product, packed, prints)
-        else:
-            DotEmitter(nest, _in_words(nest, found[0], product, packed)).emit()
+        _multiply(emitter, nest, shape, packed, homes)
 
-    counted_loop(nest, 0, math.prod(shape[:-2]), 1, one)
+    counted_loop(nest, 0, math.prod(shape_at(op, 0)[:-2]), 1, one)
 
 
-def _packed_homes(
-    emitter: FunctionEmitter, words: Words, m: int, k: int, n: int
-) -> tuple[Home, ...]:
+@dataclass(frozen=True, eq=False)
+class Scratch:
     """Where the words of the operands lie, and the correction of each column."""
-    shapes = ((m, k // words.count), (k // words.count, n), (n,))
-    return tuple(emitter.new_home(I32, shape, "words") for shape in shapes)
+
+    left: Home
+    right: Home
+    correction: Home
+
+    @classmethod
+    def of(cls, emitter: FunctionEmitter, shape: Shape) -> Scratch | None:
+        if shape.words is None:
+            return None
+        words = shape.k // shape.count
+        shapes = ((shape.m, words), (words, shape.n), (shape.n,))
+        return cls(*(emitter.new_home(I32, extents, "words") for extents in shapes))
 
 
-def _in_words(nest: Nest, words: Words, product: Product, packed: tuple[Home, ...]) -> Product:
-    """Packs the operands; the product of what was packed."""
-    left, right, correction = packed
-    m, n, k = product.m, product.n, product.k
-    pack_left(nest, words, product.left, left, m * k, unsigned=True)
-    pack_right(nest, words, product.right, right, correction, k, n)
-    needed = correction if words.count == 4 else None
-    return Product(left, right, product.result, m, n, k // words.count, words, needed)
-
-
-def _by_tiles(
-    nest: Nest, words: Words, product: Product, packed: tuple[Home, ...], prints: bool
+def _multiply(
+    emitter: FunctionEmitter, nest: Nest, shape: Shape, packed: Scratch | None, homes: list[Home]
 ) -> None:
-    """Packs the operands, and multiplies them by the matrix unit."""
-    left, right, _ = packed
-    m, n, k = product.m, product.n, product.k
-    if words.count == 4:
-        left = product.left  # bytes in a row are words already
-    else:
-        pack_left(nest, words, product.left, left, m * k, unsigned=False)
-    pack_right(nest, words, product.right, right, None, k, n)
-    TileEmitter(nest, words, (left, right, product.result), (m, n, k // words.count)).emit(prints)
+    """One product of operands that lie row-major in buffers."""
+    left, right, result = homes
+    if shape.words is None or packed is None:
+        whole = (shape.k, 1)
+        addresses = (left.address, right.address, result.address)
+        k = const("i64", shape.k)
+        return DotEmitter(nest, Product(shape.type, shape.m, shape.n, k, *addresses, whole)).emit()
+    correction = packed.correction.address if shape.corrects else None
+    pack_right(nest, shape.words, right, packed.right, correction, shape.k, shape.n)
+    words = _left_words(nest, shape, left, packed.left, shape.k)
+    k = const("i64", shape.k // shape.count)
+    _multiply_words(emitter, nest, shape, words, packed.right.address, correction, result, k)
+
+
+def _left_words(nest: Nest, shape: Shape, left: Home, words: Home, width: int) -> Home:
+    """The words of the left operand's rows; bytes in a row are the matrix unit's words already."""
+    assert shape.words is not None
+    if shape.tiles and shape.count == 4:
+        return left
+    pack_left(nest, shape.words, left, words, shape.m * width, unsigned=not shape.tiles)
+    return words
+
+
+def _multiply_words(
+    emitter: FunctionEmitter,
+    nest: Nest,
+    shape: Shape,
+    left: Home,
+    right: Reg,
+    correction: Reg | None,
+    result: Home,
+    k: Reg,
+) -> None:
+    """One product of operands in words, by the matrix unit or by vectors; `k` counts words."""
+    assert shape.words is not None
+    row = left.shape[-1] // (shape.count if left.element != I32 else 1)
+    if shape.tiles:
+        prints = any(op.name == "print" for op in emitter.messages)
+        addresses = (left.address, right, result.address)
+        TileEmitter(nest, shape.words, addresses, (shape.m, shape.n, row), k).emit(prints)
+        return
+    product = Product(
+        shape.type, shape.m, shape.n, k, left.address, right, result.address, (row, 1),
+        words=shape.words, correction=correction,
+    )  # fmt: skip
+    DotEmitter(nest, product).emit()
 
 
 def _slice(nest: Nest, home: Home, index: Reg, size: int) -> Home:
     """One product's part of a batch."""
     spot = affine.mul_scalars(nest, index, const("i64", size))
-    return Home(access.at(nest, home.address, spot, arena(home.element)), home.element, home.shape)
+    address = access.at(nest, home.address, spot, arena(home.element))
+    return Home(address, home.element, home.shape[-2:])
+
+
+class PackedProduct:
+    """One product that packs its right operand, or both, for as many turns as the plan says."""
+
+    def __init__(self, emitter: FunctionEmitter, code: Code, body: Opaque, shape: Shape) -> None:
+        self.emitter, self.code, self.body, self.shape = emitter, code, body, shape
+        self.nest = Nest(emitter.writer, [code])
+        self.packs = {packed.index: packed for packed in body.packs}
+        self.turns = 1 if shape.corrects else body.turns
+        self.turn = emitter.turns.get(emitter.region_of(body.op))
+        number = self.turn.number if self.turn else ZERO
+        self.number = number
+        self.position = quotient(self.nest, number, self.turns, "urem")
+        self.chunk = quotient(self.nest, number, self.turns, "udiv")
+
+    @cached_property
+    def depth(self) -> int:
+        """K of all turns that are multiplied at once."""
+        return self.turns * self.shape.k
+
+    def emit(self) -> None:
+        shape, nest, result = self.shape, self.nest, self.emitter.place_of(self.body.op.results[0])
+        right, correction = self.right(self.packs[1])
+        left = self.left()
+        if self.turns == 1:
+            return self.multiply(left, right, correction, result, const("i64", shape.k))
+        assert self.turn is not None
+        last = const("i64", self.turns - 1)
+        full = nest.inst("full", "icmp eq", [self.position, last], "i1")
+        after = affine.add_scalars(nest, self.number, const("i64", 1))
+        ends = nest.inst("ends", "icmp eq", [after, self.turn.count], "i1")
+        with when(self.emitter, self.code, either(nest, full, ends), self.body.op):
+            turns = affine.add_scalars(nest, self.position, const("i64", 1))
+            k = affine.mul_scalars(nest, turns, const("i64", shape.k))
+            self.multiply(left, right, correction, result, k)
+
+    def multiply(
+        self,
+        operand: tuple[Home, tuple[int, int]],
+        right: Reg,
+        correction: Reg | None,
+        result: Home,
+        k: Reg,
+    ) -> None:
+        shape, nest, (left, strides) = self.shape, self.nest, operand
+        if shape.words is None:
+            addresses = (left.address, right, result.address)
+            product = Product(
+                shape.type, shape.m, shape.n, k, *addresses, strides, depth=self.depth
+            )
+            return DotEmitter(nest, product).emit()
+        scratch = self.emitter.new_home(I32, (shape.m, left.shape[-1] // shape.count), "words")
+        words = _left_words(nest, shape, left, scratch, left.shape[-1])
+        k = quotient(nest, k, shape.count, "udiv")
+        _multiply_words(self.emitter, nest, shape, words, right, correction, result, k)
+
+    def left(self) -> tuple[Home, tuple[int, int]]:
+        """The left operand and its strides: a buffer, or what was packed for all turns that are
+        multiplied at once.
+        """
+        packed, shape = self.packs.get(0), self.shape
+        if packed is None:
+            return self.emitter.writer.homes[named(self.body.op.operands[0])], (shape.k, 1)
+        type_ = arena(shape.left)
+        base = self.emitter.kept_memory(shape.m * self.depth, type_, packed.layout)
+        first = affine.mul_scalars(self.nest, self.position, const("i64", shape.k))
+        if packed.layout == "columns" and shape.words is None:
+            source = packed.value.op.operands[0]
+            assert isinstance(source, Value)
+            row = affine.mul_scalars(self.nest, first, const("i64", shape.m))
+            at = access.at(self.nest, base, row, type_)
+            pack_rows(self.emitter, self.code, source, at, shape.m, ZERO)
+            return Home(base, shape.left, (self.depth, shape.m)), (1, shape.m)
+        pack_rows(self.emitter, self.code, packed.value, base, self.depth, first)
+        return Home(base, shape.left, (shape.m, self.depth)), (self.depth, 1)
+
+    def right(self, packed: Packed) -> tuple[Reg, Reg | None]:
+        """Where the right operand is, packed now or kept, and its correction."""
+        shape, nest, emitter = self.shape, self.nest, self.emitter
+        places = packed.places * self.body.turns // self.turns
+        type_ = "i32" if shape.words else shape.type
+        size = self.depth // shape.count * shape.n
+        whole = size + (shape.n if shape.corrects else 0)
+        whole += -whole % (64 // SIZES[type_])
+        memory = emitter.kept_memory((places + 1) * whole, type_, "panels")
+        place = affine.mul_scalars(nest, minimum(nest, self.chunk, places), const("i64", whole))
+        base = access.at(nest, memory, place, type_)
+        correction = access.at(nest, base, const("i64", size), type_) if shape.corrects else None
+        if not packed.places:
+            self.pack(packed, base, correction)
+            return base, correction
+        turns = packed.places * self.body.turns
+        with unless_kept(emitter, self.code, packed.keys, self.number, turns):
+            self.pack(packed, base, correction)
+        return base, correction
+
+    def pack(self, packed: Packed, base: Reg, correction: Reg | None) -> None:
+        """The right operand of this turn, into panels or words."""
+        shape, nest, emitter = self.shape, self.nest, self.emitter
+        row = affine.mul_scalars(nest, self.position, const("i64", shape.k // shape.count))
+        if shape.words is None:
+            tiles = column_tiles(shape.n, lanes_of(emitter.writer.host, shape.type))
+            return pack_panels(emitter, self.code, packed.value, base, tiles, self.depth, row)
+        rows = emitter.new_home(shape.right, (shape.k, shape.n), "rows")
+        pack_rows(emitter, self.code, packed.value, rows.address, shape.n, ZERO)
+        place = affine.mul_scalars(nest, row, const("i64", shape.n))
+        words = Home(access.at(nest, base, place, "i32"), I32, (shape.k // shape.count, shape.n))
+        pack_right(nest, shape.words, rows, words, correction, shape.k, shape.n)

@@ -12,9 +12,9 @@ from functools import partial
 
 from . import access, affine
 from .code import Reg, const
-from .dot_words import counted_loop
+from .dot_words import counted_loop, loop_to
 from .lower.words import TILE, Words
-from .nest import Home, Nest
+from .nest import Nest
 
 CONFIGURATION = bytes([1, *[0] * 15, *[64, 0] * 8, *[0] * 16, *[TILE] * 8, *[0] * 8])
 """Palette 1; bytes a row, then rows, of each of eight tiles."""
@@ -46,18 +46,21 @@ def parts(extent: int) -> list[tuple[int, int, int]]:
 
 
 class TileEmitter:
-    """One product of packed operands: left (m, k) and right (k, n) in words, result (m, n)."""
+    """One product of packed operands: left (m, k) and right (k, n) in words, result (m, n); rows of
+    the left one are `left_row` words apart."""
 
     def __init__(
         self,
         nest: Nest,
         words: Words,
-        homes: tuple[Home, Home, Home],
+        addresses: tuple[Reg, Reg, Reg],
         extents: tuple[int, int, int],
+        k: Reg,
     ) -> None:
         self.nest, self.words = nest, words
-        self.left, self.right, self.result = homes
-        self.m, self.n, self.k = extents
+        self.left, self.right, self.result = addresses
+        self.m, self.n, self.left_row = extents
+        self.k = k
 
     def emit(self, again: bool) -> None:
         configure(self.nest, again)
@@ -77,13 +80,16 @@ class TileEmitter:
 
         def step(depth: Reg) -> None:
             for r in range(down):
-                self.move("tileloadd64", LEFT + r, self.left, self.k, (row, r), (depth, 0))
+                self.move("tileloadd64", LEFT + r, self.left, self.left_row, (row, r), (depth, 0))
             for c in range(across):
                 self.move("tileloadd64", RIGHT + c, self.right, self.n, (depth, 0), (column, c))
             for number, (r, c) in enumerate(places):
                 self.call(self.words.tile_intrinsic, f"i8 {number}, i8 {LEFT + r}, i8 {RIGHT + c}")
 
-        counted_loop(self.nest, 0, self.k // TILE, TILE, step)
+        if self.k.constant == TILE:
+            step(const("i64", 0))
+        else:
+            loop_to(self.nest, self.k, TILE, step)
         for number, (r, c) in enumerate(places):
             self.move("tilestored64", number, self.result, self.n, (row, r), (column, c))
 
@@ -91,7 +97,7 @@ class TileEmitter:
         self,
         name: str,
         tile: int,
-        home: Home,
+        base: Reg,
         width: int,
         row: tuple[Reg, int],
         column: tuple[Reg, int],
@@ -100,7 +106,7 @@ class TileEmitter:
         nest = self.nest
         at = [affine.add_scalars(nest, start, const("i64", n * TILE)) for start, n in (row, column)]
         place = affine.mul_scalars(nest, at[0], const("i64", width))
-        address = access.at(nest, home.address, affine.add_scalars(nest, place, at[1]), "i32")
+        address = access.at(nest, base, affine.add_scalars(nest, place, at[1]), "i32")
         self.call(name, f"i8 {tile}, {address.typed}, i64 {4 * width}")
 
     def call(self, name: str, arguments: str) -> None:

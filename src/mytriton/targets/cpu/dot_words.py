@@ -25,6 +25,16 @@ from .segments import Stitch
 from .types import SIZES, full
 
 
+def loop_to(nest: Nest, end: Reg, step: int, body: Callable[[Reg], None]) -> None:
+    """A loop from 0 to an end."""
+    header, name = nest.writer.names.fresh("tiles"), nest.writer.names.fresh("t")
+    nest.codes.append(Code(header))
+    body(Reg(f"%{name}", "i64", 0, len(nest.codes) - 1))
+    code = nest.codes.pop()
+    loop = Stitch(header, name, code, const("i64", 0), end, step)
+    stitch(nest.writer, nest.codes[-1], loop, [])
+
+
 def counted_loop(
     nest: Nest, start: int, count: int, step: int, body: Callable[[Reg], None]
 ) -> None:
@@ -100,12 +110,12 @@ def _upper_half(nest: Nest, value: Reg) -> Reg:
 
 
 def pack_right(
-    nest: Nest, words: Words, source: Home, packed: Home, correction: Home | None, k: int, n: int
+    nest: Nest, words: Words, source: Home, packed: Home, correction: Reg | None, k: int, n: int
 ) -> None:
     """Words of the right operand's columns; what is taken off each column's accumulators of bytes,
     where there is a `correction`."""
     lanes = next(width for width in LANES if n % width == 0)
-    sums = correction.address if correction is not None and words.count == 4 else None
+    sums = correction
     if sums is not None:
 
         def clear(at: Reg) -> None:

@@ -81,17 +81,15 @@ def kernel_text(function: Function, overlap: bool, host: Host) -> KernelText:
     module, entry = emitter.writer.module, emitter.writer.entry
     signature = ", ".join(["ptr noalias %arena", "ptr %record", *INDICES, *params])
     program = [f"define internal void @program({signature}) {{", "entry:", *entry.lines, "}"]
+    tiles = "llvm.x86.tilerelease" in module.declarations
+    if emitter.cleared:
+        module.intrinsic("llvm.memset.p0.i64", "void", ["ptr", "i8", "i64", "i1"])
     parts = [
         "\n".join(module.declarations.values()),
         "\n".join(module.globals.values()),
         "\n\n".join(module.helpers.values()),
         "\n".join(program),
-        run_text(
-            params,
-            waits(function),
-            "llvm.x86.tilerelease" in module.declarations,
-            emitter.table,
-        ),
+        run_text(params, waits(function), tiles, emitter.table, emitter.cleared),
     ]
     text = "\n\n".join(part for part in parts if part) + "\n"
     before = text[: text.index(program[0])].count("\n") + 2
@@ -197,12 +195,29 @@ TAKE = (
 """Takes programs `%first` … `%last`: one part in `chunk_divisor` of those left, at least one."""
 
 
-def run_text(params: list[str], counts: bool, tiles: bool, table: int | None) -> str:
+def _clear(cleared: list[tuple[int, int]]) -> list[str]:
+    """Lines that set parts of the arena (offset, bytes) to zero."""
+    lines = []
+    for place, (start, size) in enumerate(cleared):
+        at = f"%cleared{place}"
+        lines.append(f"  {at} = getelementptr i8, ptr %arena, i64 {start}")
+        lines.append(f"  call void @llvm.memset.p0.i64(ptr {at}, i8 0, i64 {size}, i1 false)")
+    return lines
+
+
+def run_text(
+    params: list[str],
+    counts: bool,
+    tiles: bool,
+    table: int | None,
+    cleared: list[tuple[int, int]],
+) -> str:
     """`run(record, arena)`: takes chunks of programs until none is left, or the launch is stopped.
 
     Chunks are large at first, which memory likes, and small at last, so that threads end together.
     `counts`: it notes each program that is finished. `tiles`: it has used the matrix unit, which
-    it gives back. `table`: where in the arena it sums up atomic additions.
+    it gives back. `table`: where in the arena it sums up atomic additions. `cleared`: what it sets
+    to zero in the arena (offset, bytes).
     """
     finished = [
         f"  %finished = getelementptr i8, ptr %record, i64 {offset('finished')}",
@@ -225,6 +240,7 @@ def run_text(params: list[str], counts: bool, tiles: bool, table: int | None) ->
         *sizes,
         *loads,
         *([] if table is None else clear_table(table)),
+        *_clear(cleared),
         "  br label %take",
         *TAKE,
         "each:",

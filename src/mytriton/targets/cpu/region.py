@@ -23,9 +23,17 @@ from .loops import NestEmitter
 from .masks import mask_at
 from .nest import Home, Nest, Pointer, Writer
 from .pointwise import evaluate, unit_of
-from .schedule.plan import LoopNest, Named, Plan, Root, Step
+from .schedule.plan import LoopNest, Named, Opaque, Plan, Root, Step
+from .types import SIZES, register
 from .types import arena as arena_type
-from .types import register
+
+
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """The turn that a `for` is in, from 0, and how many there are: i64 registers."""
+
+    number: Reg
+    count: Reg
 
 
 @dataclass
@@ -44,6 +52,10 @@ class FunctionEmitter:
     """Where the sort being emitted keeps its pairs."""
     messages: list[Op] = field(default_factory=list)
     """The asserts and prints, by number."""
+    turns: dict[Region, Turn] = field(default_factory=dict)
+    """The turn that the body of each `for` around is in."""
+    cleared: list[tuple[int, int]] = field(default_factory=list)
+    """The offset and bytes of what must be zero in the arena when a thread starts with a launch."""
 
     table: int | None = None
     """Where in the arena atomic additions are summed up; None where none are."""
@@ -75,6 +87,32 @@ class FunctionEmitter:
         name = self.writer.names.fresh(f"{hint}.home")
         self.writer.entry.add(f"%{name} = getelementptr i8, ptr %arena, i64 {offset}")
         return Home(Reg(f"%{name}", "ptr"), element, shape)
+
+    def kept_memory(self, size: int, type_: str, hint: str, cleared: bool = False) -> Reg:
+        """The address of so many elements in the arena that nothing else ever uses; `cleared`:
+        they are zero when a thread starts with a launch.
+        """
+        offset, name = self.arena.keep(size, type_), self.writer.names.fresh(hint)
+        if cleared:
+            self.cleared.append((offset, size * SIZES[type_]))
+        self.writer.entry.add(f"%{name} = getelementptr i8, ptr %arena, i64 {offset}")
+        return Reg(f"%{name}", "ptr")
+
+    @cached_property
+    def bodies(self) -> dict[Op, tuple[Region, Opaque]]:
+        """Every opaque op of the plans, and the region that it is in."""
+        return {
+            step.body.op: (region, step.body)
+            for region, plan in self.plans.items()
+            for step in plan.steps
+            if isinstance(step.body, Opaque)
+        }
+
+    def body_of(self, op: Op) -> Opaque:
+        return self.bodies[op][1]
+
+    def region_of(self, op: Op) -> Region:
+        return self.bodies[op][0]
 
     def place_of(self, value: Value | Param) -> Home:
         """The home a block has or will have, made when first asked for."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ....ir.effects import accesses_memory, must_see_memory
-from ....ir.nodes import Function, Op, Operand
+from ....ir.nodes import Function, Op, Operand, Param, Region, walk
 from ....ir.types import shape_of
 from ....passes.address_ranges import AddressRange, AddressRanges
 from ....passes.dependence import Dependence, MemoryEffect
@@ -46,6 +46,33 @@ class Aliases:
     @cached_property
     def forms(self) -> LaneForms:
         return injectivity(self.function)
+
+    @cached_property
+    def writes(self) -> tuple[Access, ...]:
+        """Every access of the function that writes, or is ordered like one."""
+        found = (self.of(op) for op in walk(self.function.body))
+        return tuple(access for access in found if access is not None and access.writes)
+
+    def is_constant(self, load: Op) -> bool:
+        """Whether no op of the function may write what a load reads, in any program."""
+        access = self.of(load)
+        follows = self.dependence.must_follow
+        return access is not None and not any(
+            follows(access.effect, write.effect) or follows(write.effect, access.effect)
+            for write in (access, *self.writes)
+            if write.writes
+        )
+
+    @cached_property
+    def loops(self) -> dict[Region, Op]:
+        """The `for` that each body belongs to."""
+        return {op.regions[0]: op for op in walk(self.function.body) if op.name == "for"}
+
+    @cached_property
+    def owners(self) -> dict[Param, Op]:
+        """The loop that each param of a region belongs to."""
+        loops = [op for op in walk(self.function.body) if op.row.is_loop]
+        return {param: op for op in loops for region in op.regions for param in region.params}
 
     def of(self, op: Op) -> Access | None:
         """The access of an op, regions included; None for an op that touches nothing."""

@@ -17,6 +17,7 @@ It walks a plan as the emitter will and knows nothing of how it was made. What m
    region's results, are not freed.
 7. Each block among the region's results is written once, or is a buffer of this region that no
    other result and no loop owns.
+8. What an op packs itself, and keeps from program to program, is as `check_packs` says.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from ....ir.nodes import Op, Operand, Param, Region, Value
 from ....ir.types import shape_of
 from ..lowering import Role, is_scalar
 from .accesses import Access, Aliases
+from .check_packs import wrong_packs
 from .finish import carried_pairs
 from .plan import LoopNest, Named, Opaque, Plan, Root
 from .reductions import independent
@@ -273,8 +275,12 @@ class _Checker:
         lowering = self.lowerings.get(op)
         need(lowering.opaque is not None, f"{where} is not emitted as a whole")
         given = self.lowerings.read_operands(op)
-        for operand in given:
-            self.leaf(operand, where)
+        packed = {one.index for one in body.packs}
+        for number, operand in enumerate(given):
+            if number not in packed:
+                self.leaf(operand, where)
+        for fault in wrong_packs(body, self.plan.region, self.aliases):
+            need(False, f"{where} {fault}")
         self.started(op, index)
         inside = free_values(op) if op.regions else []
         seen: set[Named] = set()

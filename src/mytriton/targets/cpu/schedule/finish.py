@@ -112,11 +112,14 @@ class _Finisher:
         return root.buffer is not None and self.buffers.get(root.buffer) == index
 
     def opaque(self, op: Op, index: int) -> Opaque:
-        used = (*self.lowerings.read_operands(op), *(free_values(op) if op.regions else ()))
+        packs, turns = self.planner.packs.get(op, ((), 1))
+        given = self.lowerings.read_operands(op)
+        used = (*given, *(free_values(op) if op.regions else ()))
         reads = tuple(evaluate(self.lowerings, used, self.is_buffer(index))[1])
         for buffer in reads:
             self.readings.setdefault(buffer, []).append(Reading(index, False))
-        return Opaque(op, tuple(self.body(op, region, index) for region in op.regions), reads)
+        bodies = tuple(self.body(op, region, index) for region in op.regions)
+        return Opaque(op, bodies, reads, packs, turns)
 
     def body(self, op: Op, region: Region, index: int) -> Plan:
         blocks = tuple(param for param in region.params if shape_of(param.ty))

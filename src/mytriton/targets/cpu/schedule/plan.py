@@ -76,14 +76,36 @@ class LoopNest:
 
 
 @dataclass(frozen=True, eq=False)
+class Packed:
+    """A block operand, number `index`, that an op evaluates itself, in the layout that it reads.
+
+    `layout` is "panels" (as many columns as the op holds in registers, one row after the other),
+    "rows" (row-major) or "columns" (column-major: what a transpose is made of, row-major). What was
+    packed in the first `places` turns of the loop around (each of as many turns as the op collects)
+    is kept from program to program while the scalars `keys` are the same; with 0 places it is
+    packed each time.
+    """
+
+    index: int
+    value: Value
+    layout: str
+    keys: tuple[Named, ...] = ()
+    places: int = 0
+
+
+@dataclass(frozen=True, eq=False)
 class Opaque:
     """An op that is emitted as a whole, over operands that lie in buffers, and the plans of its
     regions; `reads` is every buffer of this region, or of those around, that it or they read.
+    `packs` are the operands that it evaluates; of a product, `turns` is for how many turns of the
+    loop around it collects its operands before it adds to the accumulator.
     """
 
     op: Op
     bodies: tuple[Plan, ...] = ()
     reads: tuple[Named, ...] = ()
+    packs: tuple[Packed, ...] = ()
+    turns: int = 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,8 @@ from .dependence import DependenceGraph
 from .expressions import Expressions, last_uses
 from .finish import finish
 from .fusion import Fusion
-from .plan import Named, Part, Plan, Root, strides
+from .packing import packs_of
+from .plan import Named, Packed, Part, Plan, Root, strides
 from .reductions import independent
 
 
@@ -75,6 +76,8 @@ class Planner:
         """
         self._deadline: dict[Value, int] = {}
         """Of a load so overwritten: the last step that may evaluate it."""
+        self.packs: dict[Op, tuple[tuple[Packed, ...], int]] = {}
+        """The operands that an op packs itself, and the turns it does so for (`packs_of`)."""
 
     def add(self, op: Op) -> None:
         """Places one op of the region."""
@@ -242,7 +245,9 @@ class Planner:
             reason=f"is accumulated by {op.name}",
         )  # fmt: skip
         step = self.place(root)
-        self.opaque(op, step + 1, (len(op.operands) - 1,))
+        self.packs[op] = packs, _ = packs_of(self, op)
+        packed = {one.index for one in packs}
+        self.opaque(op, step + 1, packed | {len(op.operands) - 1})
         self.first_write[result] = step
 
     def loop(self, op: Op) -> None:
@@ -272,7 +277,9 @@ class Planner:
         for operand in inside:
             if isinstance(operand, Value) and self._worth_reading(operand):
                 self.materialise(operand, f"is used inside {op.name}")
-        first = max(first, self.expressions.ready((*given, *inside)))
+        ready = self.expressions.ready((*given, *inside))
+        packed = [one.value for one in self.packs.get(op, ((), 1))[0]]
+        first = max(first, ready, self.expressions.ready(packed))
         self.completed(op, self.fusion.add_opaque(op, first))
 
     def _worth_reading(self, operand: Value) -> bool:

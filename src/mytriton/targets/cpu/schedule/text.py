@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 
 from ....ir.nodes import Function, Operand, Param, Value, number
 from ....ir.text import INDENT, SSAPrinter
-from .plan import LoopNest, Opaque, Plan, Root, Step
+from .plan import LoopNest, Opaque, Packed, Plan, Root, Step
 
 
 def plan_text(function: Function, plan: Plan) -> str:
@@ -75,8 +75,17 @@ class _Text:
             text += f" at {root.part.start} + {steps}"
         return f"{text}: {root.reason}"
 
+    def packed(self, packed: Packed, turns: int) -> str:
+        text = f"packs {self.operand(packed.value)} in {packed.layout}"
+        text += f", {turns} turns at once" if turns > 1 else ""
+        if packed.places:
+            keys = ", ".join(map(self.operand, packed.keys))
+            text += f", kept in {packed.places} places" + (f" for {keys}" if keys else "")
+        return text
+
     def opaque(self, opaque: Opaque) -> Iterator[str]:
         yield self.printer.head(opaque.op)
+        yield from (INDENT + self.packed(packed, opaque.turns) for packed in opaque.packs)
         for number_, body in enumerate(opaque.bodies):
             if len(opaque.bodies) > 1:
                 yield f"region {number_}"
