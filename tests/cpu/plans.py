@@ -107,6 +107,17 @@ def checked(x, out, N: tl.constexpr):
     tl.store(x + N - 1 - i, value)
 
 
+@triton.jit
+def product(x, y, out, n, N: tl.constexpr, K: tl.constexpr):
+    rows, depth = tl.program_id(0) * N + tl.arange(0, N), tl.arange(0, K)
+    columns = tl.program_id(1) * N + tl.arange(0, N)
+    total = tl.zeros((N, N), tl.float32)
+    for k in range(0, n, K):
+        left = tl.load(x + rows[:, None] * n + k + depth[None, :])
+        total = tl.dot(left, tl.load(y + (k + depth)[:, None] * N + columns[None, :]), total)
+    tl.store(out + rows[:, None] * N + columns[None, :], total)
+
+
 X = np.arange(64, dtype=np.float32)
 INTS = np.arange(64, dtype=np.int32)
 MORE: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = [
@@ -120,6 +131,7 @@ MORE: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = [
     (rolled, (X, X.copy(), 3), {"BLOCK": 64}),
     (summed_rows, (X, X.copy(), 60), {"M": 4, "N": 16}),
     (checked, (X.copy(), X.copy()), {"N": 64}),
+    (product, (X, X[::-1].copy(), X.copy(), 8), {"N": 8, "K": 4}),
 ]
 
 

@@ -215,12 +215,34 @@ def _with_inner(plan: Plan, index: int, number: int, made: Plan) -> Plan:
     return with_body(plan, index, replace(body, bodies=bodies))
 
 
+def packs_wrong(plan: Plan) -> Wrong:
+    """Layouts, keys and turns of what a product packs; also in the regions inside."""
+    for index, step in enumerate(plan.steps):
+        body = step.body
+        if not isinstance(body, Opaque):
+            continue
+        for number, inner in enumerate(body.bodies):
+            for what, made in packs_wrong(inner):
+                yield what, _with_inner(plan, index, number, made)
+        for number, packed in enumerate(body.packs):
+            changes: list[dict[str, object]] = [{"layout": "columns"}, {"index": 2}]
+            changes += [{"keys": packed.keys[1:]}] if packed.keys else []
+            for change in changes:
+                packs = list(body.packs)
+                packs[number] = replace(packed, **change)
+                made = replace(body, packs=tuple(packs))
+                yield f"packs {change}", with_body(plan, index, made)
+        if body.turns > 1:
+            made = replace(body, packs=body.packs[:1])
+            yield "turns of an operand that is not packed", with_body(plan, index, made)
+
+
 KINDS: dict[str, Callable[[Plan], Wrong]] = {
     kind.__name__: kind
     for kind in (
         steps_swapped, steps_dropped, scalars_late, roots_dropped, roots_doubled, nests_fused,
         buffers_complete_early, buffers_never_complete, parts_misplaced, shapes_wrong, axes_wrong,
         buffers_freed_early, buffers_freed_twice, lanes_together, reads_forgotten,
-        in_place_anyway, slots_wrong, inner_plans_lost,
+        in_place_anyway, slots_wrong, inner_plans_lost, packs_wrong,
     )
 }  # fmt: skip
