@@ -195,6 +195,13 @@ TAKE = (
 """Takes programs `%first` … `%last`: one part in `chunk_divisor` of those left, at least one."""
 
 
+COUNT_FINISHED = (
+    f"  %finished = getelementptr i8, ptr %record, i64 {offset('finished')}",
+    "  %others = atomicrmw add ptr %finished, i64 1 acq_rel",
+)
+GRID_SIZES = ("  %x.size = zext i32 %nx to i64", "  %y.size = zext i32 %ny to i64")
+
+
 def _clear(cleared: list[tuple[int, int]]) -> list[str]:
     """Lines that set parts of the arena (offset, bytes) to zero."""
     lines = []
@@ -219,17 +226,9 @@ def run_text(
     it gives back. `table`: where in the arena it sums up atomic additions. `cleared`: what it sets
     to zero in the arena (offset, bytes).
     """
-    finished = [
-        f"  %finished = getelementptr i8, ptr %record, i64 {offset('finished')}",
-        "  %others = atomicrmw add ptr %finished, i64 1 acq_rel",
-    ]
     loads, operands = _arguments(params)
     fields = [line for name in ("total", "chunk_divisor") for line in _field(name, "i64")]
     extents = [line for name in ("nx", "ny", "nz") for line in _field(name, "i32")]
-    sizes = [
-        "  %x.size = zext i32 %nx to i64",
-        "  %y.size = zext i32 %ny to i64",
-    ]
     ids = ["i32 %x", "i32 %y", "i32 %z", "i32 %nx", "i32 %ny", "i32 %nz"]
     call = ", ".join(["ptr noalias %arena", "ptr %record", *ids, *operands])
     lines = [
@@ -237,7 +236,7 @@ def run_text(
         f"  %error.at = getelementptr i8, ptr %record, i64 {offset('error')}",
         *fields,
         *extents,
-        *sizes,
+        *GRID_SIZES,
         *loads,
         *([] if table is None else clear_table(table)),
         *_clear(cleared),
@@ -253,7 +252,7 @@ def run_text(
         "  %y = trunc i64 %y.wide to i32",
         "  %z = trunc i64 %z.wide to i32",
         f"  call void @program({call})",
-        *(finished if counts else []),
+        *(COUNT_FINISHED if counts else []),
         "  %p.next = add i64 %p, 1",
         "  %error = load atomic i64, ptr %error.at monotonic, align 8",
         "  %fine = icmp eq i64 %error, 0",
