@@ -64,7 +64,7 @@ class Expressions:
     def leaves(self, operands: Iterable[Operand]) -> Iterator[Named]:
         """What the expressions under the operands start from: scalars, and blocks in buffers."""
         for operand in operands:
-            inside = set(self.parts(operand))
+            inside = dict.fromkeys(self.parts(operand))
             for used in (operand, *(used for part in inside for used in part.op.operands)):
                 if isinstance(used, (Value, Param)) and used not in inside:
                     yield used
