@@ -81,3 +81,15 @@ def test_what_cannot_be_done_is_said_in_a_line(
 ) -> None:
     assert main(["explain", *arguments]) == 1
     assert text in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["explain", "export", "show"])
+def test_of_several_kernels_one_must_be_named(
+    verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The kernels are listed as the commands that take them."""
+    path = "examples/gallery/flash_attention.py"
+    status = main([verb, path])
+    printed = "".join(capsys.readouterr())
+    assert status == (0 if verb == "show" else 1)
+    assert f"mytriton {verb} {path}::forward_kernel --sig 'q_ptr=*fp32" in printed

@@ -239,7 +239,7 @@ def _export(options: argparse.Namespace) -> int:
 
     file, name = choose(options.kernel)
     if name is None:
-        raise SignatureError(f"say which kernel:\n{listing(file)}")
+        raise SignatureError(f"say which kernel:\n{listing(file, 'export')}")
     compiled = compilation(file, name, options.sig, options.arch)
     asked = dataclasses.replace(compiled.options, num_warps=options.num_warps)
     compiled = Compilation(compiled.fn, compiled.arguments, asked)

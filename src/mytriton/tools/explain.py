@@ -27,7 +27,7 @@ def explain_place(
     """
     file, name = choose(place)
     if name is None:
-        raise SignatureError(f"say which kernel:\n{listing(file)}")
+        raise SignatureError(f"say which kernel:\n{listing(file, 'explain')}")
     if run:
         if signature:
             raise SignatureError("--sig or --run: a launch says the types itself")

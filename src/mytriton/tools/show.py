@@ -55,13 +55,13 @@ def compilation(file: KernelFile, name: str, signature: str, architecture: str) 
     return Compilation(function.fn, arguments, CompileOptions(arch=architecture))
 
 
-def listing(file: KernelFile) -> str:
-    """The kernels of a file, one line each, as the command that shows it."""
-    return "\n".join(command(file, name) for name in file.kernels)
+def listing(file: KernelFile, verb: str = "show") -> str:
+    """The kernels of a file, one line each, as the command of mytriton that takes it."""
+    return "\n".join(command(file, name, verb) for name in file.kernels)
 
 
-def command(file: KernelFile, name: str) -> str:
-    """The command that shows a kernel, with a signature to be edited."""
+def command(file: KernelFile, name: str, verb: str = "show") -> str:
+    """The command of mytriton that takes a kernel, with a signature to be edited."""
     function: Any = file.kernel(name)
     signature = ready_made(function.fn, set(function.constexprs))
-    return f"mytriton show {file.path}::{name} --sig '{signature}'"
+    return f"mytriton {verb} {file.path}::{name} --sig '{signature}'"
