@@ -28,3 +28,26 @@ def test_operators(tmp_path: Path, backend: str) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout == f"{backend} right\n"
+
+
+@pytest.mark.parametrize(
+    ("imports", "given", "threads"),
+    [
+        ("triton, torch._inductor.config as config", {}, "1"),
+        ("torch._inductor.config as config, triton", {}, "1"),
+        ("triton, torch._inductor.config as config", {"TORCHINDUCTOR_COMPILE_THREADS": "3"}, "3"),
+    ],
+)
+def test_inductor_compiles_in_this_process_unless_told(
+    imports: str, given: dict[str, str], threads: str
+) -> None:
+    environment = {k: v for k, v in os.environ.items() if k != "TORCHINDUCTOR_COMPILE_THREADS"}
+    program = f"import mytriton.as_triton\nimport {imports}\nprint(config.compile_threads)"
+    path = os.pathsep.join([str(HERE.parents[1] / "src"), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment | {"PYTHONPATH": path} | given,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.strip() == threads, done.stderr

@@ -29,12 +29,13 @@ PASSES: dict[str, Pass] = {
     "undefined": lambda function: with_shadows(function, UNDEFINED),
     "nan": lambda function: with_shadows(function, NAN),
     "overflow": lambda function: with_shadows(function, overflow(function)),
-    "races": find_races,
     "bounds": lambda function: (insert_checks(function), ()),
+    "races": find_races,
     "order": permute_programs,
 }
 """By kind, in the order in which they are applied. What the earlier ones add, the later ones do not
-look at: it is made of ints, and accesses hidden arrays only."""
+look at: it is made of ints, and accesses hidden arrays only. Races come after bounds: an access of
+the words beside an array must not come before the check that the element is one of the array."""
 
 
 def instrument(function: Function, kinds: Sequence[str]) -> Instrumented:

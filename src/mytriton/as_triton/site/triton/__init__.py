@@ -2,7 +2,9 @@
 
 from mytriton import language as language
 from mytriton.as_triton import aliases as _aliases
+from mytriton.as_triton import inductor as _inductor
 
+_inductor.compile_in_this_process()
 # Before anything below is imported: some of its modules are modules of this project.
 _aliases.install()
 
